@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../component-base/clock.ts'
 import type { KeyValue, Store } from '../../store/store.ts'
+import { readServerObject, writeServerObject } from '../watch-cache/server-object.ts'
 import { storeRoot } from '../watch-cache/store-keys.ts'
 
 /** Where clients reach a server. */
@@ -22,19 +23,37 @@ export interface LiveServers {
 const ttlMs = 15_000
 const prefix = `${storeRoot}masterleases/`
 
-/** Servers of one machine may have one address and several ports. */
+/** In a store that is shared, etcd deletes the key of a server that nobody is there to see end. */
+const expiresAfterMs = ttlMs
+
+/** Servers of one machine may have one address and several ports. A kube-apiserver's key has no port. */
 function keyOf({ address, port }: ServerEndpoint): string {
   return `${prefix}${address.includes(':') ? `[${address}]` : address}:${port}`
 }
 
-function endpointOf(value: Buffer): ServerEndpoint | undefined {
-  try {
-    const { address, port } = JSON.parse(value.toString('utf8')) as Partial<ServerEndpoint>
-    return typeof address === 'string' && typeof port === 'number' ? { address, port } : undefined
-  } catch {
-    // No server has written it.
-    return undefined
+/** As upstream's servers have them, which write no port: all have the same there. */
+interface StoredLease {
+  readonly metadata: { readonly generation: number }
+  readonly subsets: readonly {
+    readonly addresses: readonly { readonly ip: string }[]
+    readonly ports?: readonly { readonly port: number }[]
+  }[]
+}
+
+function leaseOf({ address, port }: ServerEndpoint, generation: number): StoredLease {
+  return {
+    metadata: { generation },
+    subsets: [{ addresses: [{ ip: address }], ports: [{ port }] }],
   }
+}
+
+/** Undefined for what no server has written. */
+function endpointOf(value: Buffer, ownPort: number): ServerEndpoint | undefined {
+  const lease = readServerObject('Endpoints', value) as Partial<StoredLease> | undefined
+  const [subset] = lease?.subsets ?? []
+  const address = subset?.addresses?.[0]?.ip
+  if (typeof address !== 'string') return undefined
+  return { address, port: subset?.ports?.[0]?.port ?? ownPort }
 }
 
 function compare(one: ServerEndpoint, other: ServerEndpoint): number {
@@ -65,11 +84,15 @@ export class ServerLeases implements LiveServers {
   async renew(): Promise<void> {
     const key = keyOf(this.#own)
     this.#renewals += 1
-    const value = (): Buffer =>
-      Buffer.from(JSON.stringify({ ...this.#own, renewals: this.#renewals }))
+    const value = (): Buffer => writeServerObject('Endpoints', leaseOf(this.#own, this.#renewals))
     for (;;) {
       const expectedRevision = this.#revision
-      const result = await this.#store.txn({ key, expectedRevision, value: value() })
+      const result = await this.#store.txn({
+        key,
+        expectedRevision,
+        value: value(),
+        expiresAfterMs,
+      })
       if (result.ok) {
         this.#revision = result.revision
         return
@@ -91,9 +114,10 @@ export class ServerLeases implements LiveServers {
       const before = this.#seen.get(key)
       const since = before?.revision === revision ? before : { revision, atMs: nowMs }
       seen.set(key, since)
-      const endpoint = endpointOf(kv.value)
+      const endpoint = endpointOf(kv.value, this.#own.port)
       const isOwn = key === keyOf(this.#own)
-      if (endpoint === undefined || (!isOwn && nowMs - since.atMs >= ttlMs)) gone.push(kv)
+      if (endpoint === undefined) continue
+      if (!isOwn && nowMs - since.atMs >= ttlMs) gone.push(kv)
       else live.push(endpoint)
     }
     this.#seen = seen

@@ -4,6 +4,7 @@
  * that is gone; the repair loop clears what a server that ended in between has left.
  */
 import type { KeyValue, Store } from '../../../store/store.ts'
+import { readServerObject, writeServerObject } from '../../watch-cache/server-object.ts'
 import { storeRoot } from '../../watch-cache/store-keys.ts'
 
 export interface RangeAllocationOptions {
@@ -105,20 +106,15 @@ export class RangeAllocation {
 
   #encode(bits: Bits): Buffer {
     const { range } = this.#options
-    const type = { kind: 'RangeAllocation', apiVersion: 'v1', metadata: {} }
-    return Buffer.from(JSON.stringify({ ...type, range, data: bits.bytes.toString('base64') }))
+    const data = bits.bytes.toString('base64')
+    return writeServerObject('RangeAllocation', { metadata: {}, range, data })
   }
 }
 
-/** Undefined for what no server has written. */
+/** Undefined for what no server has written: the Services say which values are in use. */
 function storedRange(value: Buffer): StoredRange | undefined {
-  try {
-    const { range, data } = JSON.parse(value.toString('utf8')) as Partial<StoredRange>
-    return typeof range === 'string' && typeof data === 'string' ? { range, data } : undefined
-  } catch {
-    // The Services say which values are in use.
-    return undefined
-  }
+  const { range, data } = readServerObject('RangeAllocation', value) ?? {}
+  return typeof range === 'string' && typeof data === 'string' ? { range, data } : undefined
 }
 
 export class Bits {
