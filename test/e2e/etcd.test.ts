@@ -108,6 +108,34 @@ requireEtcd()('an API server on etcd', () => {
     again.close()
   })
 
+  test('keeps objects where a kube-apiserver does, and leaves keys alone that are none', async () => {
+    const etcd = await startEtcd()
+    ends.push(() => etcd.kill())
+    const raw = await openTestStore(etcd.url, { prefix: '/' })
+    ends.push(() => raw.close())
+    const others = {
+      'registry/masterleases/10.0.0.1': 'k8s\0...',
+      'registry/ranges/serviceips': 'k8s\0...',
+      'registry/podsecuritypolicy/a': 'k8s\0...',
+      'registry/services/others/a/b': '{',
+      'kubernetes.io/a': 'x',
+      'registry-of-others/pods/default/a': 'x',
+    }
+    for (const [key, text] of Object.entries(others))
+      await raw.txn({ key, expectedRevision: 0, value: Buffer.from(text) })
+    const server = await start([`--etcd-servers=${etcd.url}`, '--log-level=warn'])
+    const created = await server.request('POST', configMaps, { body: configMap('a', { k: '1' }) })
+    expect(created.status).toBe(201)
+    const kv = await raw.get('registry/configmaps/default/a')
+    expect(kv?.value.toString('latin1')).toMatch(/^k8s\0[^]*ConfigMap/)
+    expect(String(kv?.modRevision)).toBe(created.body.metadata.resourceVersion)
+    await server.kill()
+    expect((await server.request('GET', `${configMaps}/a`)).body).toEqual(created.body)
+    for (const [key, text] of Object.entries(others))
+      expect(String((await raw.get(key))?.value)).toBe(text)
+    expect(server.errors).not.toContain('cannot be read')
+  })
+
   test('waits out a restart of etcd, and goes on', async () => {
     const { etcd, flags } = await secureEtcd()
     const server = await start(flags)
