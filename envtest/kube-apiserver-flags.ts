@@ -24,7 +24,6 @@ export const idleServerFlags: IdleFlagNames = {
     'permit-port-sharing',
     'profiling',
     'service-account-extend-token-expiration',
-    'shutdown-send-retry-after',
     'watch-cache',
     ...auditBackends.flatMap((name) => [
       `audit-${name}-batch-throttle-enable`,
@@ -35,7 +34,6 @@ export const idleServerFlags: IdleFlagNames = {
     'admission-control',
     'allow-metric-labels',
     'allow-metric-labels-manifest',
-    'apiserver-count',
     'audit-log-batch-max-size',
     'audit-webhook-batch-initial-backoff',
     ...auditBackends.flatMap((name) => [
@@ -57,7 +55,6 @@ export const idleServerFlags: IdleFlagNames = {
     'delete-collection-workers',
     'disabled-metrics',
     'emulated-version',
-    'endpoint-reconciler-type',
     'etcd-cafile',
     'etcd-certfile',
     'etcd-compaction-interval',
@@ -67,7 +64,6 @@ export const idleServerFlags: IdleFlagNames = {
     'etcd-prefix',
     'etcd-servers-overrides',
     'external-hostname',
-    'goaway-chance',
     'http2-max-streams-per-connection',
     // Gone since 1.24; older suites pass them.
     'insecure-bind-address',
@@ -90,7 +86,6 @@ export const idleServerFlags: IdleFlagNames = {
     'service-account-jwks-uri',
     'service-account-max-token-expiration',
     'service-account-signing-endpoint',
-    'shutdown-watch-termination-grace-period',
     'storage-backend',
     'storage-initialization-timeout',
     'storage-media-type',

@@ -402,6 +402,13 @@ requireEtcd()('a store on etcd', () => {
       await restart()
       await put(store, 'a', '2')
       expect(watch.events.map(line)).toEqual(['put a=1', 'put a=2 was 1'])
+      // Commits that the user may not see do not hold up its reads.
+      const root = { user: { name: 'root', password: 'secret' }, prefix: 'other' }
+      const newest = await store.revision()
+      await put(await open(url, root), 'b', '1')
+      expect(await store.revision()).toBe(newest)
+      await put(store, 'a', '3')
+      expect(watch.events.map(line).at(-1)).toBe('put a=3 was 2')
       const elsewhere = { user: { name: 'skiff', password: 'skiff' }, prefix: 'elsewhere' }
       await expect(openTestStore(url, elsewhere)).rejects.toMatchObject(refused)
     })

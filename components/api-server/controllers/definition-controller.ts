@@ -108,6 +108,8 @@ async function removeInstances(
   )
   // A definition without accepted names never had an instance.
   if (resource === undefined || resource.plural === '') return 0
+  // Other servers may have made some just now.
+  await reader.refresh?.()
   const waiting = reader
     .list(resource)
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -115,6 +117,7 @@ async function removeInstances(
     const batch = waiting.slice(at, at + batchSize)
     await Promise.all(batch.map((instance) => removeInstance(resource, instance, client)))
   }
+  await reader.refresh?.()
   return reader.list(resource).length
 }
 

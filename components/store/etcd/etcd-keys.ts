@@ -7,6 +7,8 @@ export class EtcdKeys {
   readonly #root: string
   /** Beside the store's keys: says that the store is being filled (etcd-load.ts). */
   readonly fillMark: Buffer
+  /** Below the prefix, and no key of the store: written to see how far a watch of the prefix has come. */
+  readonly progressMark: Buffer
 
   /** `prefix` as in `--etcd-prefix`; slashes around it make no difference. All keys of the store begin with `root`. */
   constructor(prefix: string, root = '') {
@@ -14,6 +16,7 @@ export class EtcdKeys {
     const name = prefix.split('/').filter((part) => part !== '')
     this.#prefix = Buffer.from(`/${name.map((part) => `${part}/`).join('')}`)
     this.fillMark = Buffer.concat([this.#prefix.subarray(0, -1), Buffer.from('\0skiff-fill')])
+    this.progressMark = this.#withPrefix('\0skiff-progress')
   }
 
   /** Throws a TypeError for a key that has no UTF-8 form, or does not begin with the root. */
@@ -34,6 +37,7 @@ export class EtcdKeys {
 
   /** Of the store, its mark included. */
   isOwn(key: Buffer): boolean {
+    if (key.equals(this.progressMark)) return false
     return key.subarray(0, this.#prefix.length).equals(this.#prefix) || key.equals(this.fillMark)
   }
 

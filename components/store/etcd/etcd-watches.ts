@@ -116,8 +116,13 @@ export class EtcdWatches {
 
   /** The store's newest commit, of those up to `revision`: other clients of this etcd may have made the later ones. */
   async newestOf(revision: number, signal: AbortSignal): Promise<number> {
-    await this.#wait(() => this.#isNarrow || this.#position >= revision, signal)
-    return this.#isNarrow ? revision : Math.min(revision, this.#newest)
+    await this.#wait(() => this.#position >= revision, signal)
+    return Math.min(revision, this.#newest)
+  }
+
+  /** Whether other clients of this etcd may have made the commits up to `revision`, whom its user may not watch. */
+  mayMiss(revision: number): boolean {
+    return this.#isNarrow && this.#position < revision
   }
 
   async #wait(isMet: () => boolean, signal: AbortSignal): Promise<void> {
@@ -307,7 +312,10 @@ export class EtcdWatches {
     if (one === undefined) return
     const { watcher, from, later } = one
     // Of the first revision, what was there before may be compacted away.
-    const events = this.#storeEvents(all.filter(({ kv }) => kv.modRevision > watcher.seen))
+    const { keys } = this.#options
+    const events = this.#storeEvents(
+      all.filter(({ kv }) => kv.modRevision > watcher.seen && keys.isOwn(kv.key)),
+    )
     if (events === undefined) {
       watcher.end(compacted(position))
       return

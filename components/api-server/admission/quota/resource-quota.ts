@@ -86,7 +86,11 @@ export function resourceQuotaAdmission(options: ResourceQuotaOptions): Admission
       if (resource !== resourceQuotas || operation !== 'UPDATE' || subresource !== 'status') return
       if (object === undefined || old === undefined) return
       const change = { draft: object as ResourceQuota, stored: old as ResourceQuota }
-      raiseToFloor({ ...options, evaluators, pending }, change, clock.now())
+      const raise = (): void =>
+        raiseToFloor({ ...options, evaluators, pending }, change, clock.now())
+      // What other servers have stored counts, too.
+      const refreshed = reader.refresh?.()
+      return refreshed === undefined ? raise() : refreshed.then(raise)
     },
     validate(request) {
       const { operation, resource, subresource, namespace, dryRun } = request
