@@ -58,28 +58,46 @@ function usesOf(folder: string): Map<string, Use> {
 
 const shown = (seconds: number): string => `${seconds.toFixed(seconds < 10 ? 2 : 0)} s`
 
+interface PhaseOptions {
+  readonly folder: string
+  /** What the processor time is divided by, and what that is. */
+  readonly per: readonly [number, string]
+  /** Processor time in ms per second of each program at rest, which is not counted. */
+  readonly rest?: ReadonlyMap<string, number>
+}
+
+interface Phase {
+  readonly rows: Row[]
+  /** Processor time in ms per second of each program. */
+  readonly rate: ReadonlyMap<string, number>
+}
+
 /** Runs a phase; its rows tell its time, and what each program held after it and used in it. */
 async function phase(
   title: string,
-  { folder, per }: { readonly folder: string; readonly per: readonly [number, string] },
+  { folder, per, rest }: PhaseOptions,
   work: () => Promise<unknown>,
-): Promise<Row[]> {
+): Promise<Phase> {
   const before = usesOf(folder)
   const startedAt = performance.now()
   await work()
   const seconds = (performance.now() - startedAt) / 1000
   const [count, unit] = per
-  const rows = [...usesOf(folder)].map(([program, { cpuMs, residentMb, peakMb, count: many }]) => {
-    const usedMs = cpuMs - (before.get(program)?.cpuMs ?? 0)
-    const each = `${((usedMs * 1000) / count).toFixed(0)} µs ${unit}`
-    const name = many > 1 ? `${many} × ${program}` : program
-    const memory = `${residentMb.toFixed(0)} MB resident, peak ${peakMb.toFixed(0)} MB`
+  const rate = new Map<string, number>()
+  const rows = [...usesOf(folder)].map(([program, use]) => {
+    const usedMs = use.cpuMs - (before.get(program)?.cpuMs ?? 0)
+    rate.set(program, usedMs / seconds)
+    const countedMs = Math.max(0, usedMs - (rest?.get(program) ?? 0) * seconds)
+    const each = `${((countedMs * 1000) / count).toFixed(0)} µs ${unit}`
+    const name = use.count > 1 ? `${use.count} × ${program}` : program
+    const memory = `${use.residentMb.toFixed(0)} MB resident, peak ${use.peakMb.toFixed(0)} MB`
     return plainRow(`  ${name}`, `${(usedMs / 1000).toFixed(1)} s`, `${each}; ${memory}`)
   })
-  const told = [plainRow(title, shown(seconds), 'below: processor time and memory'), ...rows]
+  const without = rest === undefined ? '' : ', per pod without what rest costs'
+  const told = [plainRow(title, shown(seconds), `below: processor time${without}; memory`), ...rows]
   // A size takes minutes: what is known is shown at once.
   for (const { name, skiff, note } of told) console.log(`${name}: ${skiff} (${note})`)
-  return told
+  return { rows: told, rate }
 }
 
 function deployment(index: number, replicas: number): Deployment {
@@ -134,10 +152,9 @@ async function measureSize({ nodes, pods }: Size): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-scale-'))
   const size = `${nodes} nodes, ${pods} pods`
   const perNode = { folder, per: [nodes, 'a node'] } as const
-  const perPod = { folder, per: [pods, 'a pod'] } as const
   let cluster: Cluster | undefined
   try {
-    const rows = await phase(`${size}: all nodes Ready`, perNode, async () => {
+    const { rows } = await phase(`${size}: all nodes Ready`, perNode, async () => {
       const [name, stateRoot] = ['bench', folder]
       const from = { name, stateRoot, nodes: 0, simulatedNodes: nodes, port: 0 }
       cluster = await startCluster({ ...from, waitMs: 1_200_000 })
@@ -145,11 +162,12 @@ async function measureSize({ nodes, pods }: Size): Promise<Row[]> {
     if (cluster === undefined) throw new Error('the cluster did not start')
     const running = cluster
     await delay(settleMs)
-    const atRest = [Math.round((nodes * restMs) / 10_000), 'a heartbeat'] as const
-    rows.push(...(await phase(`${size}: at rest`, { folder, per: atRest }, () => delay(restMs))))
-    rows.push(...(await phase(`${size}: all Running`, perPod, () => runPods(running, pods))))
-    rows.push(...(await phase(`${size}: all deleted`, perPod, () => deletePods(running))))
-    return rows
+    const heartbeats = [Math.round((nodes * restMs) / 10_000), 'a heartbeat'] as const
+    const rest = await phase(`${size}: at rest`, { folder, per: heartbeats }, () => delay(restMs))
+    const perPod = { folder, per: [pods, 'a pod'], rest: rest.rate } as const
+    const made = await phase(`${size}: all Running`, perPod, () => runPods(running, pods))
+    const gone = await phase(`${size}: all deleted`, perPod, () => deletePods(running))
+    return [rows, rest.rows, made.rows, gone.rows].flat()
   } finally {
     await cluster?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
