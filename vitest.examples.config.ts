@@ -7,8 +7,7 @@ export default defineConfig({
     ...suite,
     include: [
       'test/examples/*.test.ts',
-      'test/clients/go.test.ts',
-      'test/clients/upstream-storage.test.ts',
+      'test/clients/{go,etcd-releases,upstream-storage}.test.ts',
     ],
     // Compilers take every core.
     fileParallelism: false,

@@ -29,6 +29,8 @@ async function serverOptions(
   return {
     ...options,
     'advertise-address': options['advertise-address'] || address,
+    // Without effect here.
+    'etcd-servers-overrides': [],
     'feature-gates': knownGates(options['feature-gates'], log),
     ...(etcd === undefined
       ? {}
