@@ -134,9 +134,13 @@ async function restoreNew(
   paths: StatePaths,
   options: RestoreOptions,
 ): Promise<Restored> {
-  createStateDir(paths)
+  const wasMade = createStateDir(paths)
+  const held = await holdStopped(paths, options)
+  if (!wasMade) {
+    held.release()
+    throw new ClusterError('already-exists', `cluster "${options.name}" came into being meanwhile`)
+  }
   try {
-    const held = await holdStopped(paths, options)
     // Until the end nothing may start here.
     writePrivateFile(paths.replacing, 'skiff restore')
     const { feed, files } = await readContents(source, paths, options)

@@ -2,8 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { readSaved, SavedClusterError, savedLimits } from '../../components/store/saved-cluster.ts'
-import { keyLine, type SavedHeader } from '../../components/store/saved-cluster.ts'
-import type { KeyValue } from '../../components/store/store.ts'
+import { keyLine, type SavedHeader, type SavedKey } from '../../components/store/saved-cluster.ts'
 import { writeWholeFile } from '../../components/store/whole-file.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { ClusterError } from '../cluster-error.ts'
@@ -49,11 +48,8 @@ const reportEvery = 500
 export const keyPart = 'objects/'
 export const filesPart = 'files'
 
-/** `/registry/core/secrets/default/a` -> `core/secrets`; for the names of parts alone. */
-function resourceOf(key: string): string {
-  const [, , group, resource, ...rest] = key.split('/')
-  return rest.length === 0 ? 'server' : `${group ?? ''}/${resource ?? ''}`
-}
+/** What belongs to no resource is the API server's own. */
+const ofServer = 'server'
 
 class Counts {
   readonly resources: Record<string, number> = {}
@@ -68,7 +64,7 @@ class Counts {
 
 interface Content {
   readonly header: SavedHeader
-  readonly kvs: AsyncIterable<KeyValue>
+  readonly kvs: AsyncIterable<SavedKey>
   readonly config: ClusterConfig
   readonly paths: StatePaths
   readonly onProgress: TakeBackupOptions['onProgress']
@@ -76,10 +72,10 @@ interface Content {
 
 async function* contentLines(content: Content, counts: Counts): AsyncGenerator<NamedLine> {
   for await (const kv of content.kvs) {
-    const resource = resourceOf(kv.key)
+    const { resource = ofServer } = kv
     counts.add(resource)
     if (counts.objects % reportEvery === 0) content.onProgress(counts.objects)
-    yield { part: `${keyPart}${resource.replace('/', '.')}`, line: keyLine(kv) }
+    yield { part: `${keyPart}${resource.replaceAll('/', '.')}`, line: keyLine(kv) }
   }
   // After the objects: a node that joined meanwhile has a credential that is valid, and registers again.
   for (const line of readStateFiles(content.paths)) {

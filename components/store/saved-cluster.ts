@@ -44,10 +44,15 @@ export interface SavedHeader {
   readonly flags?: Readonly<Record<string, Flags>> | undefined
 }
 
+export interface SavedKey extends KeyValue {
+  /** In a backup: what it is an object of, `core/secrets`, whatever the form of the key. */
+  readonly resource?: string | undefined
+}
+
 export interface SavedCluster {
   readonly header: SavedHeader
   /** Throws a SavedClusterError at the latest after the last key: nothing may count before it has ended. */
-  readonly kvs: AsyncIterable<KeyValue>
+  readonly kvs: AsyncIterable<SavedKey>
 }
 
 export interface SavedLimits {
@@ -69,8 +74,8 @@ export class SavedClusterError extends Error {
 }
 
 /** A key as a line says it. */
-export function keyLine({ key, createRevision, modRevision, value }: KeyValue): object {
-  return { key, create: createRevision, mod: modRevision, ...valueOf(value) }
+export function keyLine({ key, createRevision, modRevision, value, resource }: SavedKey): object {
+  return { key, resource, create: createRevision, mod: modRevision, ...valueOf(value) }
 }
 
 function valueOf(value: Buffer): { value: string } | { base64: string } {
@@ -108,7 +113,7 @@ class Lines {
 /** The lines of a saved cluster. The keys may come in any order. */
 export async function* savedLines(
   header: SavedHeader,
-  kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>,
+  kvs: Iterable<SavedKey> | AsyncIterable<SavedKey>,
 ): AsyncGenerator<Buffer> {
   const lines = new Lines()
   lines.add({ format, version: formatVersion, ...header })
@@ -212,8 +217,8 @@ function headerOf(line: Buffer): SavedHeader {
 }
 
 /** The key of a parsed line; undefined when it is none. */
-export function keyValueOf(found: Readonly<Record<string, unknown>>): KeyValue | undefined {
-  const { key, create, mod, value, base64 } = found
+export function keyValueOf(found: Readonly<Record<string, unknown>>): SavedKey | undefined {
+  const { key, create, mod, value, base64, resource } = found
   if (typeof key !== 'string' || !Number.isSafeInteger(create) || !Number.isSafeInteger(mod))
     return undefined
   const bytes =
@@ -223,7 +228,13 @@ export function keyValueOf(found: Readonly<Record<string, unknown>>): KeyValue |
         ? Buffer.from(base64, 'base64')
         : undefined
   if (bytes === undefined) return undefined
-  return { key, value: bytes, createRevision: create as number, modRevision: mod as number }
+  return {
+    key,
+    value: bytes,
+    createRevision: create as number,
+    modRevision: mod as number,
+    ...(typeof resource === 'string' && { resource }),
+  }
 }
 
 function checkEnd(
@@ -237,7 +248,7 @@ function checkEnd(
 async function* keysOf(
   lines: AsyncIterator<Buffer>,
   { hash, revision }: { readonly hash: Hash; readonly revision: number },
-): AsyncGenerator<KeyValue> {
+): AsyncGenerator<SavedKey> {
   const hashLine = (line: Buffer): void => void hash.update(line).update('\n')
   for (let keys = 0; ; keys += 1) {
     const { value: line, done } = await lines.next()

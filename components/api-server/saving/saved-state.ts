@@ -1,7 +1,8 @@
 /** saved-state: everything that the store holds at one revision, decrypted, as a saved cluster. */
 import type { Dialect } from '../../api/dialect.ts'
 import { timestamp, type Clock } from '../../component-base/clock.ts'
-import { SavedClusterError, type SavedForm, type SavedHeader } from '../../store/saved-cluster.ts'
+import { SavedClusterError } from '../../store/saved-cluster.ts'
+import type { SavedForm, SavedHeader, SavedKey } from '../../store/saved-cluster.ts'
 import { StoreError, type KeyValue, type Store } from '../../store/store.ts'
 import { isEncrypted, readsPlainOnly, type StorageTransformers } from '../encryption/transformer.ts'
 import { splitStoreKey, storeRoot } from '../watch-cache/store-keys.ts'
@@ -58,15 +59,17 @@ async function* pagesAt(
 
 async function* savedKeys(
   { store, transformers }: Reading,
-  at: { revision: number; formOf: ReturnType<typeof createSavedForm> },
-): AsyncGenerator<KeyValue> {
+  at: { revision: number; form: SavedForm; formOf: ReturnType<typeof createSavedForm> },
+): AsyncGenerator<SavedKey> {
   try {
     for await (const kvs of pagesAt(store, at.revision)) {
       for (const kv of kvs) {
         // Keys of another shape are not objects: the server's own, and those of others in etcd.
         if (splitStoreKey(kv.key) === undefined) continue
         const value = at.formOf(kv.key, await decrypted(kv, transformers))
-        if (value !== undefined) yield { ...kv, value }
+        if (value === undefined) continue
+        const resource = at.form === 'backup' ? splitStoreKey(kv.key)?.prefix : undefined
+        yield { ...kv, value, resource }
       }
     }
   } catch (error) {
@@ -79,7 +82,7 @@ async function* savedKeys(
 /** The keys are read as they are asked for. Reading them throws a SavedClusterError for what cannot be saved. */
 export async function savedState(
   options: SavedStateOptions,
-): Promise<{ readonly header: SavedHeader; readonly kvs: AsyncIterable<KeyValue> }> {
+): Promise<{ readonly header: SavedHeader; readonly kvs: AsyncIterable<SavedKey> }> {
   const { store, dialect, clock, serviceRange, writtenBy, form } = options
   const revision = await store.revision()
   return {
@@ -91,6 +94,6 @@ export async function savedState(
       serviceRange,
       form,
     },
-    kvs: savedKeys(options, { revision, formOf: createSavedForm(options) }),
+    kvs: savedKeys(options, { revision, form, formOf: createSavedForm(options) }),
   }
 }
