@@ -11,6 +11,7 @@ import { InFlight } from '../filters/turn-away.ts'
 import { OpenWatches } from '../handlers/open-watches.ts'
 import { firstAddress } from '../kinds/core/service-allocator.ts'
 import { ownEndpointsOf, type OwnEndpoints } from './own-endpoints.ts'
+import { endGracefully, watchGraceOf } from './graceful-end.ts'
 import { startBackground, startControllers } from './background.ts'
 import { printState } from './print-state.ts'
 import { openSecurity } from './security.ts'
@@ -54,9 +55,6 @@ function addressOf({ options }: ServingParts['settings'], port: number): ApiServ
   return { serviceIp, servicePort: 443, address: options['advertise-address'], port }
 }
 
-/** A store that is out of reach does not keep the server from ending. */
-const mostLeaveMs = 5000
-
 /** Rejects with a StartError that names the KMS provider, if one is the reason why the server cannot write. */
 async function explained(error: unknown, { encrypted }: State): Promise<never> {
   const fault = await encrypted?.encryption.kmsFault()
@@ -74,34 +72,34 @@ async function writeOwnStorageVersions(
   await writeStorageVersions({ ...settings, ...storageVersions, client, identity })
 }
 
+interface OwnWork {
+  readonly endpoints: OwnEndpoints
+  /** They end with the signal. */
+  readonly controllers: readonly Promise<void>[]
+}
+
+/** Writes the server's own objects, and keeps them from then on. */
+async function startOwnWork(
+  from: ServingParts,
+  serving: Serving,
+  { port, signal }: { readonly port: number; readonly signal: AbortSignal },
+): Promise<OwnWork> {
+  const { settings, state } = from
+  const apiServer = addressOf(settings, port)
+  const endpoints = ownEndpointsOf(settings, state, { client: serving.ownClient, own: apiServer })
+  const identity = serverIdentity(settings.hostname, state.store.isShared ? port : undefined)
+  const own = { apiServer, endpoints, identity }
+  await ensureOwnObjects(from, serving, own).catch((error: unknown) => explained(error, state))
+  await writeOwnStorageVersions(from, serving, identity)
+  const controllers = startControllers(from, serving, { identity, signal })
+  if (endpoints instanceof EndpointReconciler) controllers.push(endpoints.run(signal))
+  return { endpoints, controllers }
+}
+
 /** The origin as this server's clients name it. */
 function originOf({ options }: ServingParts['settings'], port: number): string {
   const host = options['advertise-address']
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-function watchGraceOf({ options }: ServingParts['settings']): number {
-  return options['shutdown-watch-termination-grace-period']
-}
-
-/**
- * The steps of a shutdown before the listener closes (upstream: server/genericapiserver.go, lifecycle signals): /readyz fails
- * already. The server leaves its Service and serves on for the delay. Then it turns new requests away, if it is to, until those in
- * flight are answered and watches have ended.
- */
-async function endGracefully(
-  { settings, inFlight, openWatches }: ServingParts,
-  endpoints: OwnEndpoints,
-): Promise<void> {
-  const { options, clock } = settings
-  const delayMs = options['shutdown-delay-duration']
-  if (endpoints instanceof EndpointReconciler) {
-    await Promise.race([endpoints.leave(), clock.sleep(mostLeaveMs)])
-  }
-  if (delayMs > 0) await clock.sleep(delayMs)
-  if (!options['shutdown-send-retry-after']) return
-  const drained = Promise.all([inFlight.drain(), openWatches.endAll(watchGraceOf(settings), clock)])
-  await Promise.race([drained, clock.sleep(options['request-timeout'] + watchGraceOf(settings))])
 }
 
 /**
@@ -134,7 +132,7 @@ export async function runApiServer(
     openWatches: new OpenWatches(),
   }
   const serving = await createServing(from)
-  const { listener, handler, health, audit, parts, ownClient } = serving
+  const { listener, handler, health, audit, parts } = serving
   const listenerStop = new AbortController()
   const listening = listener.run(listenerStop.signal)
   health.hooks.done('start-apiserver-admission-initializer', 'max-in-flight-filter')
@@ -145,19 +143,11 @@ export async function runApiServer(
     const { port } = await Promise.race([listener.ready, listening.then(() => listener.ready)])
     serving.useAddress(port)
     unserve = context.network?.serve(originOf(settings, port), handler)
-    const apiServer = addressOf(settings, port)
-    const endpoints = ownEndpointsOf(settings, state, { client: ownClient, own: apiServer })
-    const identity = serverIdentity(settings.hostname, state.store.isShared ? port : undefined)
-    const own = { apiServer, endpoints, identity }
-    await ensureOwnObjects(from, serving, own).catch((error: unknown) => explained(error, state))
-    await writeOwnStorageVersions(from, serving, identity)
-    controllers = [
-      ...startControllers(from, serving, { identity, signal: stopping.signal }),
-      ...(endpoints instanceof EndpointReconciler ? [endpoints.run(stopping.signal)] : []),
-    ]
+    const own = await startOwnWork(from, serving, { port, signal: stopping.signal })
+    controllers = own.controllers
     context.ready({ port })
     await Promise.race([aborted(signal), listening, ...background, ...controllers])
-    await endGracefully(from, endpoints)
+    await endGracefully(from, own.endpoints)
   } finally {
     unserve?.()
     stopping.abort()

@@ -55,8 +55,10 @@ test('with --shutdown-send-retry-after new requests get 429 until those in fligh
     'content-type': 'application/json',
   })
   slow.write('{"metadata":')
-  // The server has it once it has answered what was sent later.
-  expect(await readiness(server)).toBe(200)
+  // The server has it once it has answered what was sent later over the same connection.
+  const later = session.request({ ':path': '/readyz' })
+  later.resume()
+  await once(later, 'response')
   const ended = server.terminate()
   const refused = await eventually(async () => {
     const reply = await server.request('GET', '/api/v1/namespaces')
