@@ -21,7 +21,6 @@ import {
   invalid,
   isStatusError,
   notFound,
-  StatusError,
   type FieldError,
 } from '../../machinery/objects/status-error.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
@@ -41,6 +40,7 @@ import {
   specChanged,
   withoutRepeatedOwners,
 } from '../kinds/metadata.ts'
+import { whileHolding } from './while-holding.ts'
 import { workingState } from './working-state.ts'
 import {
   admissionOf,
@@ -185,7 +185,7 @@ export class Registry {
         throw badRequest('resourceVersion should not be set on objects to be created')
       }
       const name = object.metadata.name ?? ''
-      const written = await this.#whileHolding(
+      const written = await whileHolding(
         request,
         { strategy, context, object, old: undefined },
         async () => {
@@ -366,43 +366,14 @@ export class Registry {
       return (await isNewest()) ? { entry: current, outcome: 'unchanged' } : undefined
     }
     if (isLarge) await nextTurn()
-    const written = await this.#whileHolding(
-      request,
-      { strategy, context, object, old },
-      async () => {
-        // What the object takes outside of itself may have changed it.
-        const last =
-          strategy.begin === undefined ? next : await objectKindOf(resource).toStored(object)
-        return await this.commit(request, key, current.revision, encodeForStore(last))
-      },
-    )
+    const written = await whileHolding(request, { strategy, context, object, old }, async () => {
+      // What the object takes outside of itself may have changed it.
+      const last =
+        strategy.begin === undefined ? next : await objectKindOf(resource).toStored(object)
+      return await this.commit(request, key, current.revision, encodeForStore(last))
+    })
     if (written === undefined) return undefined
     return { entry: written, outcome: 'updated' }
-  }
-
-  /** Commits while the object holds what it needs outside of itself; what it took is given back when nothing is written. */
-  async #whileHolding(
-    { dryRun }: Pick<WriteTarget, 'dryRun'>,
-    of: {
-      readonly strategy: Strategy
-      readonly context: StrategyContext
-      readonly object: KubeObject
-      readonly old: KubeObject | undefined
-    },
-    commit: () => Promise<Entry | undefined>,
-  ): Promise<Entry | undefined> {
-    const { strategy, context, object, old } = of
-    if (strategy.begin === undefined || dryRun) return await commit()
-    const finish = await strategy.begin(object, old, context)
-    try {
-      const written = await commit()
-      await finish?.(written !== undefined)
-      return written
-    } catch (error) {
-      // After a fault of the store it may have been written all the same: repairs find out what is not in use.
-      if (error instanceof StatusError) await finish?.(false)
-      throw error
-    }
   }
 
   #refuseInvalid(resource: Resource, object: KubeObject, errors: readonly FieldError[]): void {
