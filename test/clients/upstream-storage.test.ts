@@ -38,7 +38,9 @@ const jsonPatchPolicy = {
   },
   failurePolicy: 'Ignore',
   reinvocationPolicy: 'Never',
-  mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }],
+  mutations: [
+    { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/x"}]' } },
+  ],
 }
 const deviceRequest = { name: 'a', deviceClassName: 'one' }
 
@@ -48,7 +50,6 @@ const gated: Readonly<Record<string, object>> = {
   'admissionregistration.k8s.io/v1alpha1/mutatingadmissionpolicybindings': {
     spec: { policyName: 'none' },
   },
-  'certificates.k8s.io/v1alpha1/clustertrustbundles': { spec: {} },
   'coordination.k8s.io/v1alpha2/namespaces/default/leasecandidates': {
     spec: {
       leaseName: 'l',
@@ -95,6 +96,7 @@ const gated: Readonly<Record<string, object>> = {
 
 async function fill(server: TestApiServer): Promise<void> {
   const { request } = server
+  const { certificatePem: trustBundle } = server.pki.authority
   const create = async (path: string, body: object): Promise<void> => {
     const { status, text } = await request('POST', path, { body })
     // The same object in another version is there already.
@@ -102,6 +104,10 @@ async function fill(server: TestApiServer): Promise<void> {
   }
   await create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } })
   for (const { path, body } of samples(server, 'default', 'one')) await create(path, body)
+  await create('/apis/certificates.k8s.io/v1alpha1/clustertrustbundles', {
+    metadata: { name: 'one' },
+    spec: { trustBundle },
+  })
   for (const [path, body] of Object.entries(gated))
     await create(`/apis/${path}`, { metadata: { name: 'one' }, ...body })
   await expect

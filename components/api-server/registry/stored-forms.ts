@@ -61,16 +61,16 @@ function isStoredAsProtobuf({ package: own }: Resource): boolean {
   return !/^(apiextensions|apiregistration)\//.test(own)
 }
 
-/** Bytes that are no object stay as they are. */
+/** Bytes that are no object of the stored version stay as they are: a saved cluster may hold some. */
 function toProtobuf({ kind, storageVersion }: Resource, bytes: Buffer): Buffer {
-  let object: KubeObject
+  const { package: own, apiVersion } = storageVersion
   try {
-    object = JSON.parse(bytes.toString()) as KubeObject
+    const object = JSON.parse(bytes.toString()) as KubeObject
+    if (object.kind !== kind || object.apiVersion !== apiVersion) return bytes
+    return protobufBody(schemaOf(`${own}.${kind}`), object, { apiVersion, kind })
   } catch {
     return bytes
   }
-  const schema = schemaOf(`${storageVersion.package}.${kind}`)
-  return protobufBody(schema, object, { apiVersion: storageVersion.apiVersion, kind })
 }
 
 interface Typed {

@@ -142,6 +142,15 @@ it.each([
   expect(read).toMatchObject({ fault: 'undecodable', storeKey: '/registry/configmaps/some/filled' })
 })
 
+it.each([
+  ['no JSON', '{"kind":"ConfigMap",'],
+  ['another version', '{"kind":"ConfigMap","apiVersion":"v9","metadata":{"resourceVersion":""}}\n'],
+  ['another kind', '{"kind":"Secret","apiVersion":"v1","metadata":{"resourceVersion":""}}\n'],
+])('what is %s is stored as it is', (_, text) => {
+  const bytes = Buffer.from(text)
+  expect(formsOf(true).of('core/configmaps')?.toStorage(bytes, 'k')).toBe(bytes)
+})
+
 it('custom resources, definitions and APIServices are JSON, whatever the flag says', () => {
   const bytes = Buffer.from(
     '{"kind":"X","apiVersion":"a.b/v1","metadata":{"resourceVersion":""}}\n',
