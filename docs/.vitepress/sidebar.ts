@@ -48,6 +48,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Keep state in etcd', link: '/etcd' },
       { text: 'Several API servers', link: '/several-api-servers' },
       { text: 'Keep an audit log', link: '/how-to/audit' },
+      { text: 'Protect the API server from overload', link: '/how-to/overload' },
       { text: 'Log in with OpenID Connect', link: '/how-to/oidc' },
       { text: 'Serve an aggregated API', link: '/how-to/aggregated-api' },
       { text: 'Give devices to pods', link: '/how-to/devices' },

@@ -241,13 +241,16 @@ export const apiServerFlags = defineFlags({
   'audit-webhook-batch-max-size': flag.int('Most records in one call.', 400),
   'audit-log-compress': flag.bool('Compress rotated files with gzip.', false),
   'request-timeout': flag.duration('Timeout of requests, except long-running ones.', 60_000),
-  'max-requests-inflight': flag.int('Most read requests in flight; 0 means no limit.', 400),
+  'max-requests-inflight': flag.int(
+    'Most read requests in flight; 0 means no limit. With priority and fairness, a part of all seats.',
+    400,
+  ),
   'max-mutating-requests-inflight': flag.int(
-    'Most mutating requests in flight; 0 means no limit.',
+    'Most mutating requests in flight; 0 means no limit. With priority and fairness, the other part of all seats.',
     200,
   ),
   'enable-priority-and-fairness': flag.bool(
-    'Share both limits out by FlowSchemas and PriorityLevelConfigurations, and queue requests.',
+    'Share the sum of both limits out by FlowSchemas and PriorityLevelConfigurations, and queue requests.',
     true,
   ),
   'event-ttl': flag.duration('How long Events are kept.', 3_600_000),
