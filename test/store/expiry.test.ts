@@ -1,10 +1,10 @@
 /** Expiry on a fake clock. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Expiry } from '../../components/store/expiry.ts'
+import { Expiry, expiringStore } from '../../components/store/expiry.ts'
 import { createMemoryStore } from '../../components/store/memory-store.ts'
 import { StoreError, type Store } from '../../components/store/store.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { put, text } from './actions.ts'
+import { bytes, put, text } from './actions.ts'
 
 describe('Expiry', () => {
   let store: Store
@@ -26,6 +26,22 @@ describe('Expiry', () => {
   })
   const keys = async (): Promise<string[]> =>
     (await store.range({ prefix: '' })).kvs.map(({ key }) => key)
+
+  it('follows keys that are written with a time to live, until they are written without', async () => {
+    const expiring = expiringStore(store, expiry, clock)
+    const value = bytes('1')
+    for (const key of ['a', 'b', 'c']) {
+      await expiring.txn({ key, expectedRevision: 0, value, expiresAfterMs: 5000 })
+    }
+    await clock.step(4000)
+    const again = { expectedRevision: 2, key: 'b', value, expiresAfterMs: 5000 }
+    expect(await expiring.txn(again)).toMatchObject({ ok: true })
+    await expiring.txn({ expectedRevision: 3, key: 'c', value })
+    await clock.step(2000)
+    expect(await keys()).toEqual(['b', 'c'])
+    await clock.step(60_000)
+    expect(await keys()).toEqual(['c'])
+  })
 
   it('deletes each key when its time has come, and not before', async () => {
     for (const [key, atMs] of Object.entries({ a: 10_000, b: 5000, c: 60_000 }))
