@@ -352,6 +352,8 @@ class EtcdStore {
 
   async #show(key: string | undefined, revision: number): Promise<void> {
     this.#newest = Math.max(this.#newest, revision)
+    // Nearly always: etcd shows a commit before it answers.
+    if (this.#parts.watches.isShown(key, revision)) return
     await this.#inTime(
       (signal) => this.#parts.watches.shown(key, revision, signal),
       `revision ${revision} is committed, and the watch of etcd has not shown it`,

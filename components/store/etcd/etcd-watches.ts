@@ -109,9 +109,9 @@ export class EtcdWatches {
     return promise
   }
 
-  /** Resolves when the watchers of `key`, or of any, have got the commit of `revision`, or there are none. */
+  /** Resolves when `isShown`. */
   async shown(key: string | undefined, revision: number, signal: AbortSignal): Promise<void> {
-    await this.#wait(() => this.#isShown(key, revision), signal)
+    await this.#wait(() => this.isShown(key, revision), signal)
   }
 
   /** The store's newest commit, of those up to `revision`: other clients of this etcd may have made the later ones. */
@@ -328,7 +328,8 @@ export class EtcdWatches {
     deliver(watcher, later)
   }
 
-  #isShown(key: string | undefined, revision: number): boolean {
+  /** Whether the watchers of `key`, or of any, have got the commit of `revision`, or there are none. */
+  isShown(key: string | undefined, revision: number): boolean {
     const isDue = ({ prefix, seen }: Watcher): boolean =>
       seen < revision && (key === undefined || key.startsWith(prefix))
     for (const { watcher } of this.#catchingUp.values()) if (isDue(watcher)) return false
