@@ -26,7 +26,7 @@ export async function runDrill(
   options: DrillOptions,
   note: (line: string) => void,
 ): Promise<DrillReport> {
-  const { seed, servers: count, program, faultsMs } = options
+  const { seed, servers: count, program, writers, faultsMs } = options
   const network = new Network(clientsHost)
   const members = new Members(network, '/run/etcd')
   const names = Array.from({ length: count }, (_, at) => `a${at + 1}`)
@@ -38,7 +38,7 @@ export async function runDrill(
     await servers.start()
     await createNamespace(servers)
     const recorder = new Recorder()
-    await using traffic = startTraffic({ seed, servers, recorder })
+    await using traffic = startTraffic({ seed, writers, servers, recorder })
     const plan = faultsMs === undefined ? eachFault(seed) : manyFaults(seed, faultsMs)
     const place = { network, members, servers, feed }
     await runFaults(place, plan, note)

@@ -55,7 +55,13 @@ export function manyFaults(seed: number, forMs: number): readonly Fault[] {
 }
 
 /** What one client asks, one after the other. */
-export function stepsOf(seed: number, client: number, servers: number): readonly Step[] {
+export function stepsOf(options: {
+  readonly seed: number
+  readonly client: number
+  readonly servers: number
+  readonly writers: 'first' | 'all'
+}): readonly Step[] {
+  const { seed, client, servers, writers } = options
   const step = fc.record({
     verb: fc.oneof(
       { weight: 3, arbitrary: fc.constant('create' as const) },
@@ -70,7 +76,11 @@ export function stepsOf(seed: number, client: number, servers: number): readonly
     isConditional: fc.boolean(),
     waitMs: fc.integer({ min: 0, max: 60 }),
   })
-  return drawn(fc.array(step, { minLength: 2000, maxLength: 2000 }), seed * 1000 + client)
+  const steps = fc.array(step, { minLength: 2000, maxLength: 2000 })
+  return drawn(steps, seed * 1000 + client).map((one) => {
+    const isRead = one.verb === 'get' || one.verb === 'cached-get'
+    return isRead || writers === 'all' ? one : { ...one, server: 0 }
+  })
 }
 
 function drawn<T>(arbitrary: fc.Arbitrary<T>, seed: number): T {

@@ -4,6 +4,8 @@ export interface DrillOptions {
   readonly seed: number
   /** How many API servers. */
   readonly servers: number
+  /** Whether clients write through the first server alone or through all; they read through all. */
+  readonly writers: 'first' | 'all'
   /** Random faults that overlap for so long; absent: every kind once, one after the other. */
   readonly faultsMs?: number
   /** The built API server. */

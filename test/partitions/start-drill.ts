@@ -2,7 +2,7 @@
  * startDrill: runs a drill in namespaces of its own (network, processes, mounts), which the kernel removes with all that is in
  * them when the first process ends, however it ends: nothing is left on the machine, and its own network is never touched.
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,13 +34,21 @@ export function whyNoDrill(): string | undefined {
 
 const main = join(import.meta.dirname, 'main.ts')
 
+/** The first process outside of its namespaces: what is in them ends with it, and with its standard input. */
+export function launchDrill(
+  options: Omit<DrillOptions, 'program'>,
+  environment: Readonly<Record<string, string>> = {},
+): ChildProcessWithoutNullStreams {
+  const program = join(import.meta.dirname, '../../dist/api-server.js')
+  const words = [process.execPath, main, JSON.stringify({ ...options, program })]
+  return spawn('unshare', [...enter, ...words], { env: { ...process.env, ...environment } })
+}
+
 /** Rejects when the drill itself fails; broken rules are in the report. */
 export async function startDrill(
   options: Omit<DrillOptions, 'program'>,
 ): Promise<DrillReport & { readonly faultLines: string }> {
-  const program = join(import.meta.dirname, '../../dist/api-server.js')
-  const words = [process.execPath, main, JSON.stringify({ ...options, program })]
-  const child = spawn('unshare', [...enter, ...words], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = launchDrill(options)
   const [report, faultLines] = await Promise.all([
     text(child.stdout),
     text(child.stderr),

@@ -28,10 +28,11 @@ export interface Traffic extends AsyncDisposable {
 
 export function startTraffic(options: {
   seed: number
+  writers: 'first' | 'all'
   servers: Servers
   recorder: Recorder
 }): Traffic {
-  const { seed, servers, recorder } = options
+  const { seed, writers, servers, recorder } = options
   const opened: Connections[] = []
   const connections = (timeoutMs?: number): Connections => {
     const made = new Connections(servers, timeoutMs)
@@ -48,7 +49,7 @@ export function startTraffic(options: {
   })
   const { signal } = stopClients
   const running = patiencesMs.map(async (timeoutMs, number) => {
-    const steps = stepsOf(seed, number, servers.names.length)
+    const steps = stepsOf({ seed, writers, client: number, servers: servers.names.length })
     await runClient({ number, steps, connections: connections(timeoutMs), recorder, signal })
   })
   running.push(runLister({ connections: connections(), recorder, signal }))

@@ -12,6 +12,7 @@ const longest = [
   'e2e/kubectl-controllers.test.ts',
   'docs/console.test.ts',
   'library/fixtures/runners.test.ts',
+  'partitions/drill.test.ts',
   'e2e/scenarios.test.ts',
   'e2e/invariants.test.ts',
   'e2e/damage.test.ts',
