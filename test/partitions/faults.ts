@@ -67,12 +67,14 @@ function etcdSide({ members, servers }: Place): readonly string[] {
   return [...members.names, ...servers.names]
 }
 
-/** As far as the feed has come, so that it misses nothing. */
+/** So many revisions stay: a server that has not seen what is compacted ends, as it should. */
+const keptRevisions = 300
+
 async function compact({ members, feed }: Place): Promise<Undo> {
   const ignore = (): void => {
     // Another fault is in the way.
   }
-  await members.ctl(['compact', String(feed.newest)]).catch(ignore)
+  await members.ctl(['compact', String(Math.max(1, feed.newest - keptRevisions))]).catch(ignore)
   for (const name of members.names) await members.ctl(['defrag'], [name]).catch(ignore)
   return () => {}
 }
