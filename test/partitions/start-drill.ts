@@ -14,9 +14,11 @@ const namespaces = '--net --pid --mount --fork --mount-proc --kill-child'.split(
 const enter = [...(process.getuid?.() === 0 ? [] : ['--map-root-user']), ...namespaces]
 const networking = [
   'mount -t tmpfs tmpfs /run && mkdir /run/netns',
-  'ip netns add a && ip link add b type bridge && ip link add c type veth peer name d netns a',
-  'tc -n a qdisc add dev d clsact && tc -n a qdisc add dev d root tbf rate 1mbit burst 8kb latency 1s',
-  "tc -n a filter add dev d egress protocol all bpf bytecode '1,6 0 0 2' direct-action",
+  'ip netns add probe && ip link add probe-br type bridge',
+  'ip link add probe-out type veth peer name probe-in netns probe',
+  'tc -n probe qdisc add dev probe-in root tbf rate 1mbit burst 8kb latency 1s',
+  'tc -n probe qdisc add dev probe-in clsact',
+  "tc -n probe filter add dev probe-in egress protocol all bpf bytecode '1,6 0 0 2' direct-action",
 ].join(' && ')
 
 /** Why no drill can run here; undefined when one can. */
