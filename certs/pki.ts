@@ -35,12 +35,16 @@ export const credentialNames = [
 
 export type CredentialName = (typeof credentialNames)[number]
 
-export interface Pki {
+/** What every machine of a control plane has the same. */
+export interface SharedPki {
   /** Signs everything but the front proxy's client. */
   readonly authority: Authority
   readonly frontProxyAuthority: Authority
   /** Signs service account tokens; the public half verifies them. */
   readonly serviceAccountKey: { readonly privateKeyPem: string; readonly publicKeyPem: string }
+}
+
+export interface Pki extends SharedPki {
   readonly credentials: Readonly<Record<CredentialName, Credential>>
 }
 
@@ -106,6 +110,26 @@ export function authorityFor<T>(
   return name === 'front-proxy-client' ? pki.frontProxyAuthority : pki.authority
 }
 
+/** New certificates of the components, under authorities that exist. */
+export function issuePki(
+  shared: SharedPki,
+  options: PkiOptions & { nowMs: number; untilMs?: number },
+): Pki {
+  const { nowMs, untilMs, keyKind = 'ec' } = options
+  const lasting = untilMs === undefined ? {} : { lifetimeMs: untilMs - nowMs }
+  const credentials = Object.fromEntries(
+    credentialNames.map((name) => [
+      name,
+      issue(authorityFor(shared, name), {
+        profile: { ...credentialProfile(name, options), ...lasting },
+        nowMs,
+        keyKind,
+      }),
+    ]),
+  ) as Record<CredentialName, Credential>
+  return { ...shared, credentials }
+}
+
 /**
  * Everything new: a few milliseconds with elliptic-curve keys. `untilMs`: when all certificates end; default as their profiles say,
  * and ten years for authorities.
@@ -114,26 +138,14 @@ export function createPki(options: PkiOptions & { nowMs: number; untilMs?: numbe
   const { nowMs, untilMs, keyKind = 'ec' } = options
   const lasting = untilMs === undefined ? {} : { lifetimeMs: untilMs - nowMs }
   const own = { nowMs, keyKind, ...lasting }
-  const authority = createAuthority({ commonName: options.apiServer.serviceName, ...own })
-  const frontProxyAuthority = createAuthority({ commonName: 'front-proxy-ca', ...own })
   const tokenKeys = generateKeyPair(keyKind)
-  const credentials = Object.fromEntries(
-    credentialNames.map((name) => [
-      name,
-      issue(authorityFor({ authority, frontProxyAuthority }, name), {
-        profile: { ...credentialProfile(name, options), ...lasting },
-        nowMs,
-        keyKind,
-      }),
-    ]),
-  ) as Record<CredentialName, Credential>
-  return {
-    authority,
-    frontProxyAuthority,
+  const shared = {
+    authority: createAuthority({ commonName: options.apiServer.serviceName, ...own }),
+    frontProxyAuthority: createAuthority({ commonName: 'front-proxy-ca', ...own }),
     serviceAccountKey: {
       privateKeyPem: privateKeyPem(tokenKeys.privateKey),
       publicKeyPem: publicKeyPem(tokenKeys.publicKey),
     },
-    credentials,
   }
+  return issuePki(shared, options)
 }

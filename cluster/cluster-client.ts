@@ -8,7 +8,7 @@ import type { Clock } from '../components/component-base/clock.ts'
 import { readAuthorityPem, readCheckedCredential } from './state/check-pki.ts'
 import { credentialsOf } from './identity.ts'
 import type { CertificateSource, Identity } from './identity.ts'
-import { dialectOf, serverUrl } from './plan/cluster-config.ts'
+import { dialectOf, serverNameOf, serverUrl } from './plan/cluster-config.ts'
 import type { ClusterConfig } from './plan/cluster-config.ts'
 import type { StatePaths } from './state/state-dir.ts'
 
@@ -37,8 +37,10 @@ export function clusterClient(
   identity: Identity = 'admin',
   timeoutMs = answerWithinMs,
 ): Client {
+  const serverName = serverNameOf(place.config)
   return createClient({
     server: serverUrl(place.config),
+    ...(serverName === undefined ? {} : { serverName }),
     ca: readAuthorityPem(place.paths),
     credentials: credentialsOf(identity, certificatesOf(place)) ?? {},
     dialect: dialectOf(place.config),

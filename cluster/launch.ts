@@ -17,6 +17,8 @@ import type { ClusterConfig, ExtraFlags, NodeConfig, Program } from './plan/clus
 import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ControlClient } from './control-client.ts'
+import type { ControlPlaneJoin } from './control-plane/fetch-certificates.ts'
+import { joinControlPlane } from './control-plane/join-control-plane.ts'
 import type { Lifetime } from './state/lifetime.ts'
 import { planCluster } from './plan/plan.ts'
 import { choosePort } from './plan/ports.ts'
@@ -53,6 +55,8 @@ export interface ClusterSettings extends TopologySettings {
   /** File of a saved cluster that it begins with, and whose nodes, dialect and service range it has. */
   readonly from?: string | undefined
   readonly extraFlags?: ExtraFlags | undefined
+  /** Joins the control plane of an existing cluster, whose settings it takes; absent: a cluster of its own. */
+  readonly controlPlane?: ControlPlaneJoin | undefined
 }
 
 export interface LaunchOptions extends ClusterSettings, Lifetime {
@@ -128,6 +132,11 @@ function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
       hint: `a saved cluster starts as a new one: choose another --name, or remove it first: skiff down --name ${config.name}`,
     })
   }
+  if (settings.controlPlane !== undefined) {
+    throw new ClusterError('already-exists', `cluster "${config.name}" already exists`, {
+      hint: `omit --control-plane and its flags to start it as it is, or remove it first: skiff down --name ${config.name}`,
+    })
+  }
   const differs: [string, unknown, unknown][] = [
     ['--dialect', settings.dialect, config.dialect],
     ['--port', settings.port, config.port],
@@ -177,9 +186,37 @@ async function withSaved(
   return { ...options, dialect, serviceRange, nodeList }
 }
 
+/** Throws a ClusterError of kind `usage` for settings that the joined cluster has decided. */
+function checkJoinSettings(options: LaunchOptions): void {
+  const { nodes = 0, simulatedNodes = 0, extraFlags = {} } = options
+  const decided: [string, boolean][] = [
+    ['--from', options.from !== undefined],
+    ['--dialect', options.dialect !== undefined],
+    ['--store', options.store !== undefined],
+    ['--etcd-servers', options.etcdServers !== undefined],
+    ['--api-servers', options.apiServers !== undefined],
+    ['--set', Object.keys(extraFlags).length > 0],
+    ['--nodes', nodes > 0],
+    ['--simulated-nodes', simulatedNodes > 0],
+  ]
+  const wrong = decided.find(([, isGiven]) => isGiven)
+  if (wrong === undefined) return
+  throw new ClusterError('usage', `--control-plane and ${wrong[0]} cannot be combined`, {
+    hint: wrong[0].endsWith('nodes')
+      ? 'add nodes when it runs: skiff node add NAME'
+      : `omit ${wrong[0]}: the cluster that is joined has decided it`,
+  })
+}
+
 async function newCluster(
   wanted: LaunchOptions,
 ): Promise<{ config: ClusterConfig; pki: ClusterPki }> {
+  if (wanted.controlPlane !== undefined) {
+    checkJoinSettings(wanted)
+    const { name, address, port, clock, stateRoot, controlPlane: join } = wanted
+    const paths = statePaths(stateRoot, name)
+    return await joinControlPlane({ name, join, address, port, clock, paths })
+  }
   const options = await withSaved(wanted)
   const { clock, address = '127.0.0.1', serviceRange = '10.96.0.0/16' } = options
   if (isIP(address) === 0) {

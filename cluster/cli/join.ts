@@ -22,6 +22,7 @@ import { explained } from '../system-error.ts'
 import { defineCommand } from './command.ts'
 import type { CommandContext } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
+import { checkCaHash, checkServer } from './join-place.ts'
 import { checkNodeName } from '../check-node.ts'
 
 const flags = defineFlags({
@@ -46,14 +47,6 @@ const flags = defineFlags({
     choices: ['kubernetes', 'svc'],
   }),
 })
-
-function checkServer(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'https:') return text
-  throw new ClusterError('usage', `"${text}" is not the URL of an API server`, {
-    hint: 'use a URL such as https://192.0.2.1:6443',
-  })
-}
 
 interface Wanted {
   readonly name: string
@@ -89,14 +82,8 @@ type Given = FlagValues<typeof flags>
 /** The CA pin, or '' when its check is skipped on purpose. Throws a ClusterError of kind `usage` otherwise. */
 function checkPin(given: Given): string {
   const pin = given['discovery-token-ca-cert-hash']
-  if (pin !== '' && !/^sha256:[0-9a-f]{64}$/.test(pin)) {
-    throw new ClusterError(
-      'usage',
-      `invalid --discovery-token-ca-cert-hash "${pin}": must be sha256: and 64 hexadecimal digits`,
-      { hint: 'print it on the cluster: skiff token create --print-join-command' },
-    )
-  }
-  if (pin === '' && !given['discovery-token-unsafe-skip-ca-verification']) {
+  if (pin !== '') return checkCaHash(pin)
+  if (!given['discovery-token-unsafe-skip-ca-verification']) {
     throw new ClusterError('usage', 'the CA pin is missing', {
       hint: 'pass --discovery-token-ca-cert-hash, or --discovery-token-unsafe-skip-ca-verification to join without it',
     })

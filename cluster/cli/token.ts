@@ -6,7 +6,12 @@ import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import { formatToken, nodeTokenGroup, parseToken } from '../plan/bootstrap-token.ts'
 import { defaultTokenTtlMs } from '../cluster.ts'
+import type { Cluster } from '../cluster.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { createCertificateKey, parseCertificateKey } from '../control-plane/certificate-key.ts'
+import { readSharedFiles } from '../control-plane/shared-files.ts'
+import type { SharedFiles } from '../control-plane/shared-files.ts'
+import { controlPlaneTokenGroup, uploadCertificates } from '../control-plane/upload-certificates.ts'
 import { nameFlagOf } from '../state/state-dir.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -16,12 +21,17 @@ import { asTyped, shortDuration, table } from './terminal.ts'
 const createFlags = defineFlags({
   ...nameFlag,
   ...outputFlag,
-  ttl: flag.duration('Lifetime of the token; 0 for no expiry.', defaultTokenTtlMs),
+  ttl: flag.duration('Lifetime of the token; 0 for no expiry; 24h by default.'),
   description: flag.string('Description of the token.', ''),
   usages: flag.list('Usages: authentication, signing or both.', ['authentication', 'signing']),
   groups: flag.list('Extra groups of the token; each begins with system:bootstrappers:', [
     nodeTokenGroup,
   ]),
+  'control-plane': flag.bool(
+    'Upload the keys of the control plane, encrypted, and print the command with which another machine joins it. ' +
+      'The token lives for 2 hours unless --ttl says otherwise.',
+    false,
+  ),
   'print-join-command': flag.bool('Print the join command for another machine.', false),
 })
 const listFlags = defineFlags({ ...nameFlag, ...outputFlag })
@@ -47,6 +57,20 @@ function checkGroups(groups: readonly string[]): void {
   })
 }
 
+/** As kubeadm: uploaded keys stay for two hours. */
+const controlPlaneTtlMs = 2 * 60 * 60 * 1000
+
+/** Uploads them beside the token's Secret, and returns the key that opens them. */
+async function upload({ client }: Cluster, tokenId: string, files: SharedFiles): Promise<string> {
+  const certificateKey = createCertificateKey(client.clock)
+  const { dialect } = client
+  const owner = await client
+    .resource(resourcesOf(dialect).secrets)
+    .get({ namespace: dialect.systemNamespace, name: `bootstrap-token-${tokenId}` })
+  await uploadCertificates(client, files, { key: parseCertificateKey(certificateKey), owner })
+  return certificateKey
+}
+
 const create = defineCommand({
   name: 'token create',
   summary: 'Create a bootstrap token with which nodes can join',
@@ -54,19 +78,26 @@ const create = defineCommand({
   flags: createFlags,
   examples: [
     ['skiff token create --ttl 1h', 'Create a token for one hour'],
+    [
+      'skiff token create --control-plane',
+      'Print the command with which another machine joins the control plane',
+    ],
     ['skiff token create --print-join-command', 'Print the command to run on another machine'],
   ],
   run: async (context, { flags: given, args }) =>
     await withCluster(context, given.name, async (cluster) => {
       checkGroups(given.groups)
       const wanted = args[0] === undefined ? undefined : parseToken(args[0])
+      const isControlPlane = given['control-plane']
+      const shared = isControlPlane ? readSharedFiles(cluster.config, cluster.paths) : undefined
+      const ttlMs = given.ttl ?? (isControlPlane ? controlPlaneTtlMs : defaultTokenTtlMs)
       const token = await cluster
         .createToken({
           ...(wanted === undefined ? {} : { token: wanted }),
-          ttlMs: given.ttl === 0 ? undefined : given.ttl,
+          ttlMs: ttlMs === 0 ? undefined : ttlMs,
           description: given.description === '' ? undefined : given.description,
           usages: checkUsages(given.usages),
-          extraGroups: given.groups,
+          extraGroups: isControlPlane ? [...given.groups, controlPlaneTokenGroup] : given.groups,
         })
         .catch((error: unknown): never => {
           if (wanted === undefined || !isStatusError(error, 'AlreadyExists')) throw error
@@ -77,10 +108,17 @@ const create = defineCommand({
         })
       const { config, server } = cluster
       const text = formatToken(token)
-      const join = asTyped(
-        `skiff join ${server} --token ${text} --discovery-token-ca-cert-hash ${config.caHash}`,
-        context.program,
-      )
+      const place = `${server} --token ${text} --discovery-token-ca-cert-hash ${config.caHash}`
+      if (shared !== undefined) {
+        const certificateKey = await upload(cluster, token.id, shared)
+        const command = `skiff up --control-plane ${place} --certificate-key ${certificateKey} --address ADDRESS`
+        const joinCommand = asTyped(command, context.program)
+        const all = { token: text, server, caCertHash: config.caHash, certificateKey, joinCommand }
+        const isJson = given.output === 'json'
+        context.terminal.out(`${isJson ? JSON.stringify(all) : joinCommand}\n`)
+        return exitCodes.ok
+      }
+      const join = asTyped(`skiff join ${place}`, context.program)
       if (given.output === 'json') {
         const all = { token: text, server, caCertHash: config.caHash, joinCommand: join }
         context.terminal.out(`${JSON.stringify(all)}\n`)

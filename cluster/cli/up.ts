@@ -1,19 +1,56 @@
 /** `skiff up`: starts a cluster and returns when every node is Ready. */
+import { readFileSync } from 'node:fs'
 import { dialectNamed } from '../../components/api/dialect.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import type { FlagValues } from '../../components/component-base/flags.ts'
 import { startCluster } from '../cluster.ts'
+import { parseCertificateKey } from '../control-plane/certificate-key.ts'
+import type { ControlPlaneJoin } from '../control-plane/fetch-certificates.ts'
+import { parseToken } from '../plan/bootstrap-token.ts'
 import { nodeNames, programs } from '../plan/cluster-config.ts'
 import type { ExtraFlags, Program } from '../plan/cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { TopologySettings } from '../plan/topology.ts'
 import { parentOf } from '../state/lifetime.ts'
 import { exportLine } from '../shell-word.ts'
+import { explained } from '../system-error.ts'
 import { nameFlagOf } from '../state/state-dir.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
+import { checkCaHash, checkServer } from './join-place.ts'
 import { createUpProgress } from './up-progress.ts'
 import { asTyped, shortDuration } from './terminal.ts'
+
+/** What is in the file if one is named, else what was given. */
+async function secretOf(text: string, file: string): Promise<string> {
+  return file === '' ? text : await explained(file, () => readFileSync(file, 'utf8'))
+}
+
+/** How to join a control plane; undefined for a cluster of its own. */
+async function controlPlaneOf(
+  given: FlagValues<typeof flags>,
+): Promise<ControlPlaneJoin | undefined> {
+  const server = given['control-plane']
+  const caHash = given['discovery-token-ca-cert-hash']
+  const token = await secretOf(given.token, given['token-file'])
+  const key = await secretOf(given['certificate-key'], given['certificate-key-file'])
+  if (server === undefined) {
+    if (token === '' && key === '' && caHash === '') return undefined
+    throw new ClusterError(
+      'usage',
+      'a token, a CA pin and a certificate key need --control-plane',
+      {
+        hint: 'to run a node agent instead, use skiff join',
+      },
+    )
+  }
+  return {
+    server: checkServer(server),
+    token: parseToken(token),
+    caHash: checkCaHash(caHash),
+    certificateKey: parseCertificateKey(key),
+  }
+}
 
 /** What of the command line makes the topology of the cluster. */
 function topologyOfFlags(given: FlagValues<typeof flags>): TopologySettings {
@@ -66,6 +103,23 @@ const flags = defineFlags({
   'controller-managers': flag.int(
     'Number of controller managers, of which one leads; 1 by default.',
   ),
+  'control-plane': flag.string(
+    'URL of an API server of an existing cluster, whose control plane this machine joins.',
+  ),
+  token: flag.string(
+    'Token for --control-plane; other users can see it here, so prefer --token-file.',
+    '',
+  ),
+  'token-file': flag.string('File with the token for --control-plane.', ''),
+  'discovery-token-ca-cert-hash': flag.string(
+    "CA pin for --control-plane: sha256:HEX of the CA's public key.",
+    '',
+  ),
+  'certificate-key': flag.string(
+    'Key of the uploaded certificates for --control-plane; prefer --certificate-key-file.',
+    '',
+  ),
+  'certificate-key-file': flag.string('File with that key.', ''),
   schedulers: flag.int('Number of schedulers, of which one leads; 1 by default.'),
   set: flag.list(
     'COMPONENT.FLAG=VALUE: sets a flag of a component, such as controller-manager.node-monitor-grace-period=20s. Repeatable.',
@@ -197,6 +251,7 @@ export const up = defineCommand({
         port: given.port,
         address: given.address,
         ...topologyOfFlags(given),
+        controlPlane: await controlPlaneOf(given),
         extraFlags: parseExtraFlags(given.set),
         waitMs: given.wait,
         parent: given.parent === undefined ? undefined : parentOf(given.parent),

@@ -63,6 +63,15 @@ export function serverUrl(config: Pick<ClusterConfig, 'address' | 'port'>): stri
   return `https://${urlHost(config.address)}:${config.port}`
 }
 
+/**
+ * The name by which clients verify the server. Behind the load balancer of a machine that joined a control plane are servers of
+ * other machines, whose certificates do not hold this machine's address; the name of the Service is in all. Undefined: the address.
+ */
+export function serverNameOf(config: ClusterConfig): string | undefined {
+  if (config.peers === undefined) return undefined
+  return `${dialectOf(config).apiServerService}.default.svc`
+}
+
 export function hasBalancer({ apiServers }: ClusterConfig): boolean {
   return apiServers !== undefined
 }

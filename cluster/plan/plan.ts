@@ -1,6 +1,6 @@
 /** Plan: from a cluster's configuration to the processes it needs. Pure: it decides flags, files and order; it does nothing. */
 import { join } from 'node:path'
-import { frontOf, serverUrl } from './cluster-config.ts'
+import { frontOf, serverNameOf, serverUrl } from './cluster-config.ts'
 import type { ClusterConfig, NodeConfig } from './cluster-config.ts'
 import { argsOf } from './component-spec.ts'
 import type { ComponentSpec, Flags } from './component-spec.ts'
@@ -105,10 +105,12 @@ export function planNode(
   const rootDir = join(paths.nodes, node.name)
   const certDir = join(rootDir, 'pki')
   const tokenFile = join(rootDir, 'bootstrap.json')
+  const serverName = serverNameOf(config)
   const flags: Flags = {
     config: tokenFile,
     dialect: config.dialect,
     server: serverUrl(config),
+    ...(serverName === undefined ? {} : { 'tls-server-name': serverName }),
     'discovery-token-ca-cert-hash': config.caHash,
     'node-name': node.name,
     'root-dir': rootDir,

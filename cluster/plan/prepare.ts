@@ -8,8 +8,9 @@ import { writeFileAtomically, writePki } from '../../certs/pki-files.ts'
 import type { ApiServerNames } from '../../certs/profiles.ts'
 import { formatIpAddress, parseIpRange } from '../../components/machinery/validation/ip-address.ts'
 import { ClusterError } from '../cluster-error.ts'
-import { dialectOf, serverUrl } from './cluster-config.ts'
+import { dialectOf, serverNameOf, serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
+import { etcdPkiFolder } from './etcd-config.ts'
 import { formatKubeconfig } from '../../components/client/kubeconfig.ts'
 import { adminKubeconfig, namedKubeconfig } from '../state/kubeconfig.ts'
 import type { ComponentSpec } from './component-spec.ts'
@@ -52,6 +53,7 @@ export function credentialKubeconfig(
   const pkiFile = (name: string): string => join(paths.pki, name)
   const kubeconfig = namedKubeconfig(credential, {
     server: serverUrl(config),
+    serverName: serverNameOf(config),
     ca: { file: pkiFile('ca.crt') },
     credentials: {
       certFile: pkiFile(`${credential}.crt`),
@@ -90,13 +92,29 @@ export async function writeAdminKubeconfig(
   { config, paths }: { readonly config: ClusterConfig; readonly paths: StatePaths },
   from: { readonly authorityPem: string; readonly credential: Credential },
 ): Promise<void> {
-  const kubeconfig = adminKubeconfig(config.name, { server: serverUrl(config), ...from })
+  const server = { server: serverUrl(config), serverName: serverNameOf(config) }
+  const kubeconfig = adminKubeconfig(config.name, { ...server, ...from })
   await writeFileAtomically(paths.adminKubeconfig, await formatKubeconfig(kubeconfig), 0o600)
 }
 
 /** The pki of a cluster, with that of its own etcd. */
 export interface ClusterPki extends Pki {
   readonly etcd?: EtcdPki
+  /** Of an existing etcd: file below the pki folder -> text. */
+  readonly etcdFiles?: Readonly<Record<string, string>>
+}
+
+/** Only the folder that `etcd/ca.crt` needs is made. */
+async function writeEtcdFiles(
+  folder: string,
+  files: NonNullable<ClusterPki['etcdFiles']>,
+): Promise<void> {
+  await mkdir(join(folder, etcdPkiFolder), { recursive: true, mode: 0o700 })
+  await Promise.all(
+    Object.entries(files).map(([file, text]) =>
+      writeFileAtomically(join(folder, file), text, 0o600),
+    ),
+  )
 }
 
 /** Writes everything a new cluster's processes read: the pki, the owner's kubeconfig, and the files of the plan. */
@@ -109,6 +127,7 @@ export async function prepareCluster(
   await Promise.all([
     writePki(paths.pki, pki),
     pki.etcd === undefined ? undefined : writeEtcdPki(paths.pki, pki.etcd),
+    pki.etcdFiles === undefined ? undefined : writeEtcdFiles(paths.pki, pki.etcdFiles),
     writeAdminKubeconfig(options, { authorityPem, credential: pki.credentials.admin }),
     writePlannedFiles(specs, options),
   ])

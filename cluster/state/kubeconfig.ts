@@ -10,7 +10,7 @@ export function contextName(clusterName: string): string {
 /** A kubeconfig with one name for the cluster, the user and the context. */
 export function namedKubeconfig(
   name: string,
-  options: Pick<NewKubeconfig, 'server' | 'ca' | 'credentials'>,
+  options: Pick<NewKubeconfig, 'server' | 'serverName' | 'ca' | 'credentials'>,
 ): Kubeconfig {
   return createKubeconfig({ ...options, cluster: name, user: name, context: name })
 }
@@ -20,11 +20,17 @@ export function adminKubeconfig(
   clusterName: string,
   options: {
     readonly server: string
+    readonly serverName?: string | undefined
     readonly authorityPem: string
     readonly credential: { readonly certificatePem: string; readonly privateKeyPem: string }
   },
 ): Kubeconfig {
-  const { server, authorityPem, credential } = options
+  const { server, serverName, authorityPem, credential } = options
   const credentials = { cert: credential.certificatePem, key: credential.privateKeyPem }
-  return namedKubeconfig(contextName(clusterName), { server, ca: authorityPem, credentials })
+  return namedKubeconfig(contextName(clusterName), {
+    server,
+    serverName,
+    ca: authorityPem,
+    credentials,
+  })
 }

@@ -146,6 +146,8 @@ export async function writeKubeconfig(
 export interface NewKubeconfig {
   readonly cluster: string
   readonly server: string
+  /** The name that the server's certificate must hold. Default: the host of its URL. */
+  readonly serverName?: string | undefined
   /** PEM text, embedded so that the file can be copied elsewhere, or a path, so that a renewal needs no rewrite. */
   readonly ca: string | { readonly file: string }
   readonly user: string
@@ -162,14 +164,23 @@ export interface NewKubeconfig {
 
 /** The configuration of one user of one cluster. */
 export function createKubeconfig(options: NewKubeconfig): Kubeconfig {
-  const { cluster, server, ca, user, credentials, namespace } = options
+  const { cluster, server, serverName, ca, user, credentials, namespace } = options
   const { context = `${user}@${cluster}` } = options
   const authority =
     typeof ca === 'string'
       ? { 'certificate-authority-data': base64(ca) }
       : { 'certificate-authority': ca.file }
   return {
-    clusters: [{ name: cluster, cluster: { server, ...authority } }],
+    clusters: [
+      {
+        name: cluster,
+        cluster: {
+          server,
+          ...(serverName === undefined ? {} : { 'tls-server-name': serverName }),
+          ...authority,
+        },
+      },
+    ],
     users: [{ name: user, user: userWith(credentials) }],
     contexts: [
       {

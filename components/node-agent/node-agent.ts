@@ -54,14 +54,20 @@ async function bootstrapperOf(
   { dialect }: Settings,
 ): Promise<Bootstrapper | undefined> {
   const { server, 'bootstrap-token': token, 'bootstrap-kubeconfig': file } = options
-  const common = { dialect, pins: options['discovery-token-ca-cert-hash'], clock, log }
+  const pins = options['discovery-token-ca-cert-hash']
+  const common = { dialect, pins, serverName: options['tls-server-name'], clock, log }
   if (file !== undefined) {
-    const { ca, credentials, ...found } = await connectionFrom(await readKubeconfig(file))
+    const {
+      ca,
+      credentials,
+      serverName = common.serverName,
+      ...found
+    } = await connectionFrom(await readKubeconfig(file))
     if (typeof credentials?.token !== 'string' || ca === undefined) {
       throw new StartError(`--bootstrap-kubeconfig ${file} must hold a token and an authority`)
     }
     const address = server ?? found.server
-    const cluster = { server: address, ca: ca.toString() }
+    const cluster = { server: address, ca: ca.toString(), serverName }
     return createBootstrapper({ ...common, server: address, token: credentials.token, cluster })
   }
   if (token === undefined) return undefined

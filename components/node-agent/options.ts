@@ -24,6 +24,9 @@ export const nodeAgentFlags = defineFlags({
   ),
   'bootstrap-kubeconfig': flag.string('Kubeconfig with the bootstrap token to join with.'),
   server: flag.string('URL of the API server to join.'),
+  'tls-server-name': flag.string(
+    "Name that the API server's certificate must hold. Default: the host of its URL.",
+  ),
   'bootstrap-token': flag.string(
     'Bootstrap token to join with, ID.SECRET. Prefer the --config file, which other users cannot read.',
   ),

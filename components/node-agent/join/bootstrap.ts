@@ -24,6 +24,7 @@ import { JoinError } from './join-progress.ts'
 export interface BootstrapOptions {
   readonly dialect: Dialect
   readonly server: string
+  readonly serverName: string | undefined
   /** `id.secret`; or any bearer token when `cluster` is known already. */
   readonly token: string
   /** `sha256:<hex>` of authorities; empty trusts what the token signed. */
@@ -60,9 +61,10 @@ async function fetchClusterInfo(
   options: BootstrapOptions,
   ca: string | undefined,
 ): Promise<Readonly<Record<string, string>>> {
-  const { dialect, server, log } = options
+  const { dialect, server, serverName, log } = options
   const client = createClient({
     server,
+    ...(serverName === undefined ? {} : { serverName }),
     dialect,
     log,
     userAgent: 'kubelet-bootstrap',
@@ -89,7 +91,7 @@ async function findCluster(options: BootstrapOptions, report: ReportJoin): Promi
   const fetchInfo = (ca: string | undefined) => fetchClusterInfo(options, ca)
   const found = await discover({ ...options, token, fetchInfo, report })
   // The address that was just proven is used on; the one in the kubeconfig may be for others.
-  return { server: options.server, ca: found.ca }
+  return { server: options.server, serverName: options.serverName, ca: found.ca }
 }
 
 function requestFailure(error: unknown, server: string): unknown {
@@ -235,6 +237,7 @@ async function connect(options: BootstrapOptions, report: ReportJoin): Promise<C
   const client = createClient({
     server: cluster.server,
     ca: cluster.ca,
+    ...(cluster.serverName === undefined ? {} : { serverName: cluster.serverName }),
     dialect: options.dialect,
     credentials: { token: options.token },
     userAgent: 'kubelet-bootstrap',

@@ -31,6 +31,8 @@ export interface TrustedCluster {
   readonly server: string
   /** PEM of the authorities to trust. */
   readonly ca: string
+  /** The name that the server's certificate must hold; absent: the host of its address. */
+  readonly serverName?: string | undefined
 }
 
 /** Checks the detached JWS (HS256 with the whole token) over the `kubeconfig` payload; throws a JoinError. */

@@ -16,6 +16,7 @@ import { nodeSubject } from '../../../certs/profiles.ts'
 import type { Bootstrapper } from './bootstrap.ts'
 import type { IssuedCertificate } from './certificate-request.ts'
 import type { ReportJoin } from './join-progress.ts'
+import type { TrustedCluster } from './discovery.ts'
 import {
   clientCredentialFile,
   isCurrent,
@@ -28,6 +29,8 @@ export interface NodeIdentity {
   readonly server: string
   /** PEM of the authorities that the server's certificate must come from. */
   readonly ca: string
+  /** The name that the server's certificate must hold; undefined: the host of its address. */
+  readonly serverName: string | undefined
   readonly credentials: Credentials
   /** Set when the credential is a certificate that the agent can renew. */
   readonly certificate: IssuedCertificate | undefined
@@ -75,6 +78,7 @@ async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | 
   const found = {
     server: options.server ?? connection.server,
     ca: ca?.toString() ?? '',
+    serverName: connection.serverName,
     credentials: certificate ?? credentials,
     certificate,
   }
@@ -99,13 +103,14 @@ async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | 
 /** Writes the kubeconfig; it names the file of the node's credential, so it holds for all renewals. */
 export async function writeNodeKubeconfig(
   { nodeName, kubeconfig, certDir, files }: NodePlace,
-  cluster: { readonly server: string; readonly ca: string },
+  cluster: TrustedCluster,
 ): Promise<void> {
   const path = join(certDir, clientCredentialFile)
   const config = createKubeconfig({
     cluster: 'default-cluster',
     server: cluster.server,
     ca: cluster.ca,
+    serverName: cluster.serverName,
     user: `system:node:${nodeName}`,
     credentials: { certFile: path, keyFile: path },
   })
@@ -136,6 +141,6 @@ export async function establishIdentity(
     reason: join(options.certDir, clientCredentialFile),
   })
   const pair = { cert: joined.cert, key: joined.key }
-  const { server, ca } = joined.cluster
-  return { server: options.server ?? server, ca, credentials: pair, certificate: pair }
+  const { server, ca, serverName } = joined.cluster
+  return { server: options.server ?? server, ca, serverName, credentials: pair, certificate: pair }
 }

@@ -228,9 +228,10 @@ function createState(
   const { nodeName } = settings.registration
   const log = environment.log.with({ node: nodeName })
   const resources = resourcesOf(dialect)
-  const { server, ca, credentials } = identity
+  const { server, serverName, ca, credentials } = identity
   const client = createClient({
     server,
+    ...(serverName === undefined ? {} : { serverName }),
     ca,
     credentials,
     network: environment.network,
