@@ -7,7 +7,7 @@ import { startCluster } from '../cluster.ts'
 import { parseCertificateKey } from '../control-plane/certificate-key.ts'
 import type { ControlPlaneJoin } from '../control-plane/fetch-certificates.ts'
 import { parseToken } from '../plan/bootstrap-token.ts'
-import { nodeNames, programs } from '../plan/cluster-config.ts'
+import { nodeNames, programs as usualPrograms } from '../plan/cluster-config.ts'
 import type { ExtraFlags, Program } from '../plan/cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { TopologySettings } from '../plan/topology.ts'
@@ -156,6 +156,9 @@ const etcdPlanned = [
   'logger',
 ]
 const nodeHint = 'it differs per node: see `skiff node add` and `skiff join`'
+/** Those whose flags `--set` sets. */
+const programs: readonly Program[] = [...usualPrograms, 'load-balancer', 'etcd']
+
 /** Flags that the plan sets, since processes have to agree on them; each with what to use instead. */
 const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | undefined>>>> = {
   'api-server': { ...byCommand, 'secure-port': portHint },

@@ -10,13 +10,12 @@ import type { EtcdConfig } from './etcd-config.ts'
 export type Program =
   'api-server' | 'controller-manager' | 'scheduler' | 'node-agent' | 'load-balancer' | 'etcd'
 
+/** Those of every cluster. */
 export const programs: readonly Program[] = [
   'api-server',
   'controller-manager',
   'scheduler',
   'node-agent',
-  'load-balancer',
-  'etcd',
 ]
 
 /** Flags by name without dashes, given to every process of a program in addition to the plan's own; they win over those. */
