@@ -62,6 +62,11 @@ async function skiff(
   return { code, stdout: terminal.stdout, stderr: terminal.stderr }
 }
 
+const joining = [
+  '--control-plane https://127.0.0.1:1 --token abcdef.0123456789abcdef',
+  `--discovery-token-ca-cert-hash sha256:${'0'.repeat(64)} --certificate-key ${'0'.repeat(64)}`,
+].join(' ')
+
 describe('wrong use', () => {
   test.each([
     ['upp', 'error: unknown command "upp"\nhint: did you mean: skiff up\n'],
@@ -154,6 +159,34 @@ describe('wrong use', () => {
     [
       'up --set etcd.data-dir=/tmp',
       'error: --set etcd.data-dir=/tmp: --data-dir cannot be set with this flag\nhint: the plan of the cluster sets it\n',
+    ],
+    [
+      'up --certificate-key x',
+      'error: a token, a CA pin and a certificate key need --control-plane\nhint: to run a node agent instead, use skiff join\n',
+    ],
+    [
+      'up --control-plane http://127.0.0.1:1',
+      'error: "http://127.0.0.1:1" is not the URL of an API server\nhint: use a URL such as https://192.0.2.1:6443\n',
+    ],
+    [
+      'up --control-plane https://127.0.0.1:1 --token secret',
+      'error: invalid bootstrap token\nhint: a token is 6 lower-case letters or digits, a dot, and 16 more\n',
+    ],
+    [
+      'up --control-plane https://127.0.0.1:1 --token abcdef.0123456789abcdef',
+      'error: invalid --discovery-token-ca-cert-hash "": must be sha256: and 64 hexadecimal digits\nhint: print it on the cluster: skiff token create --print-join-command\n',
+    ],
+    [
+      `up --nodes 3 ${joining}`,
+      'error: --control-plane and --nodes cannot be combined\nhint: add nodes when it runs: skiff node add NAME\n',
+    ],
+    [
+      `up --store etcd ${joining}`,
+      'error: --control-plane and --store cannot be combined\nhint: omit --store: the cluster that is joined has decided it\n',
+    ],
+    [
+      `up ${joining}`,
+      'error: skiff up --control-plane needs --address\nhint: give it the address of this machine at which the others reach it\n',
     ],
     [
       'join http://x --token a',
