@@ -172,9 +172,12 @@ export async function showingComponent(
   let last = 'done'
   try {
     await work((status) => {
-      if (status.name !== name) return
+      const isOne = status.name === name
+      // The name may be that of a program of which there are several.
+      if (!isOne && status.program !== name) return
       last = status.state
-      progress.update(name, status.message ?? status.state)
+      const note = status.message ?? status.state
+      progress.update(name, isOne ? note : `${status.name} ${note}`)
     })
     progress.done(name, last)
   } catch (error) {

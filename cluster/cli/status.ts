@@ -2,7 +2,7 @@
 import { timestamp } from '../../components/component-base/clock.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
-import { nodeNames, readClusterConfig, serverUrl } from '../plan/cluster-config.ts'
+import { frontOf, nodeNames, readClusterConfig, serverUrl } from '../plan/cluster-config.ts'
 import type { ClusterConfig } from '../plan/cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { Cluster } from '../cluster.ts'
@@ -92,14 +92,14 @@ function endText({ withPid, atMs }: ClusterEnd, nowMs: number): string {
   return `ends ${ways.join(', or ')}`
 }
 
-/** The components as they are; the API server is stuck too when it was silent from `askedMs` on. */
+/** The components as they are; what clients talk to is stuck too when it was silent from `askedMs` on. */
 function withSilence(
   components: readonly ComponentStatus[],
-  { states, askedMs }: { states: NodeStates; askedMs: number },
+  { states, askedMs, front }: { states: NodeStates; askedMs: number; front: string },
 ): readonly ComponentStatus[] {
   if (states !== 'no answer') return components
   return components.map((one) =>
-    one.program === 'api-server' && one.state === 'ready'
+    one.name === front && one.state === 'ready'
       ? { ...one, state: 'stuck', sinceMs: askedMs, message: 'does not answer' }
       : one,
   )
@@ -167,7 +167,7 @@ export const status = defineCommand({
       const askedMs = clock.now()
       const states = await nodeStates(cluster)
       const { components: seen, ends } = await cluster.control.call('status', {})
-      const components = withSilence(seen, { states, askedMs })
+      const components = withSilence(seen, { states, askedMs, front: frontOf(cluster.config) })
       const isReady = components.every((one) => one.state === 'ready')
       const { name, dialect } = cluster.config
       if (given.output === 'json') {

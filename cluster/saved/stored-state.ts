@@ -65,6 +65,11 @@ export function printedState({
 function ofStore(options: StoredStateOptions): StoredState {
   const { paths, clock, config } = options
   const place = storePlaceOf(config, paths)
+  if (config.etcd?.own !== undefined) {
+    throw new ClusterError('failed', `cluster "${config.name}" is stopped, and its etcd with it`, {
+      hint: `start it to save it: skiff up${nameFlagOf(config.name)}`,
+    })
+  }
   if (!mayExist(place)) {
     throw new ClusterError(
       'failed',

@@ -1,5 +1,5 @@
 /** What the API servers of real clusters refused the clusters' own components: one that works is refused nothing. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { listClusters, statePaths } from '../../cluster/state/state-dir.ts'
 
@@ -33,9 +33,10 @@ export function refusedComponents(
 ): string[] {
   return listClusters(stateRoot).flatMap((name) => {
     if (underprivileged.includes(name)) return []
-    const log = join(statePaths(stateRoot, name).logs, 'api-server.log')
-    return [`${log}.1`, log]
-      .filter((path) => existsSync(path))
+    const { logs } = statePaths(stateRoot, name)
+    return (existsSync(logs) ? readdirSync(logs) : [])
+      .filter((file) => /^api-server(-\d+)?\.log(\.1)?$/.test(file))
+      .map((file) => join(logs, file))
       .flatMap((path) => readFileSync(path, 'utf8').split('\n').slice(0, -1).flatMap(refusalIn))
       .map((refusal) => `cluster ${name}: ${refusal}`)
   })
