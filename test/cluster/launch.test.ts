@@ -341,3 +341,33 @@ test('a node that is removed, or did not start, leaves no folder with its key', 
   expect(existsSync(join(paths.nodes, 'node-1'))).toBe(false)
   control.close()
 })
+
+test('several API servers are restarted one after another: each is ready before the next one stops', async () => {
+  const root = temporaryStateRoot()
+  const cluster = await launchCluster(
+    fixtureLaunch(root, {
+      nodes: 0,
+      apiServers: 3,
+      etcdServers: ['http://127.0.0.1:1'],
+      schedulers: 2,
+    }),
+  )
+  await cluster.control.call('start', {})
+  expect(Object.keys(await states(cluster))).toEqual([
+    ...['api-server-1', 'api-server-2', 'api-server-3', 'load-balancer'],
+    ...['controller-manager', 'scheduler-1', 'scheduler-2'],
+  ])
+  const order: string[] = []
+  await cluster.control.call('restart', { name: 'api-server' }, ({ name, state }) => {
+    if (state === 'stopping' || state === 'ready') order.push(`${name} ${state}`)
+  })
+  expect(order).toEqual(
+    ['api-server-1', 'api-server-2', 'api-server-3'].flatMap((name) => [
+      `${name} stopping`,
+      `${name} ready`,
+    ]),
+  )
+  await cluster.control.call('restart', { name: 'scheduler-2' })
+  const error = await failure(cluster.control.call('restart', { name: 'etcd' }))
+  expect(error.message).toBe('there is no component "etcd"')
+})

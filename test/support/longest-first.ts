@@ -7,6 +7,7 @@ const longest = [
   'clients/go.test.ts',
   'clients/upstream-storage.test.ts',
   'examples/java.test.ts',
+  'e2e/high-availability.test.ts',
   'e2e/processes.test.ts',
   'e2e/kubectl-stateful-and-daemon-sets.test.ts',
   'e2e/kubectl-controllers.test.ts',
