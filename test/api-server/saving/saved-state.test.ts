@@ -114,6 +114,24 @@ describe.each(['kubernetes', 'svc'] as const)('a server that is saved (%s)', (di
     const robot = state.kvs.find(({ key }) => key.endsWith('robot-token'))
     const { data } = JSON.parse(robot!.value.toString()) as { data: Record<string, string> }
     expect(Object.keys(data)).toEqual(['extra'])
+
+    // Into a backup goes all of that: it is put back to the same processes.
+    const backup = await stateOf(server, '?form=backup')
+    expect(backup.header.form).toBe('backup')
+    const kept = backup.kvs.filter(({ key }) => named.test(key)).map(({ key }) => key)
+    for (const name of [
+      'leader',
+      'of-a-user',
+      'cluster-info',
+      'other',
+      'token-abc123',
+      'robot-token',
+    ])
+      expect(kept.some((key) => key.endsWith(name))).toBe(true)
+    const token = backup.kvs.find(({ key }) => key.endsWith('robot-token'))
+    expect(token).toMatchObject({ resource: 'core/secrets' })
+    expect(token?.value.toString()).toContain(Buffer.from('ey.of.this.cluster').toString('base64'))
+    expect((await server.request('GET', '/debug/state?form=odd')).status).toBe(400)
   })
 })
 
