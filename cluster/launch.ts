@@ -312,7 +312,7 @@ function refuseReplaced(name: string, paths: StatePaths): void {
   if (!existsSync(paths.replacing)) return
   const command = readFileSync(paths.replacing, 'utf8')
   throw new ClusterError('failed', `\`${command}\` of cluster "${name}" was interrupted`, {
-    hint: `run it again, with --force; what was stored before is kept in ${paths.dir}`,
+    hint: `run it again; what was stored before is kept in ${paths.dir}`,
   })
 }
 

@@ -69,12 +69,12 @@ async function migrate(where: Where, options: MigrateOptions): Promise<MigratedS
   writePrivateFile(paths.replacing, 'skiff migrate-store')
   filled.takePlace()
   writeClusterConfig(paths, filled.config)
+  rmSync(paths.replacing)
   let former = describeStore(source)
   if (source.kind === 'sqlite' && existsSync(source.path)) {
     former = `${source.path}.before-${label}`
     moveStoreFiles(source.path, former)
   }
-  rmSync(paths.replacing)
   return {
     store: describeStore(storePlaceOf(filled.config, paths)),
     objects: feed.objects,
