@@ -16,6 +16,7 @@ const longest = [
   'partitions/drill.test.ts',
   'e2e/scenarios.test.ts',
   'e2e/invariants.test.ts',
+  'e2e/backup.test.ts',
   'e2e/damage.test.ts',
   'e2e/deletion.test.ts',
   'e2e/kubectl-nodes.test.ts',
