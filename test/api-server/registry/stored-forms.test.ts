@@ -1,5 +1,5 @@
 /**
- * Objects as upstream's libraries store them, recorded by test/clients/fixtures/upstream-storage/record (k8s.io/api v0.32.9): one of
+ * Objects as upstream's libraries store them, recorded by test/clients/fixtures/upstream-storage/record (k8s.io/api v0.32.3): one of
  * every built-in kind with a value in every field.
  */
 import { readFileSync } from 'node:fs'
