@@ -5,7 +5,6 @@ import type { QueueSetGauges } from './queue-set-gauges.ts'
 import { SeatIntegrator } from './seat-integrator.ts'
 import { TimingRatio } from './timing-ratio.ts'
 
-const prefix = 'apiserver_flowcontrol'
 const seatBuckets = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1]
 const requestBuckets = [0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 1]
 const kindBuckets = [0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1]
@@ -35,7 +34,6 @@ function ratiosOf(metrics: Metrics, clock: Pick<Clock, 'elapsed'>) {
     const ratios = new Map<Histogram, TimingRatio>()
     const family = metrics.histogram({
       ...options,
-      name: `${prefix}_${options.name}`,
       refresh: () => {
         for (const ratio of ratios.values()) ratio.observe(clock.elapsed())
       },
@@ -53,25 +51,25 @@ function ratiosOf(metrics: Metrics, clock: Pick<Clock, 'elapsed'>) {
 export function createLevelMetrics(metrics: Metrics, clock: Pick<Clock, 'elapsed'>): LevelMetrics {
   const declare = ratiosOf(metrics, clock)
   const seats = declare({
-    name: 'priority_level_seat_utilization',
+    name: 'apiserver_flowcontrol_priority_level_seat_utilization',
     help: 'Nanoseconds by the part of its limit of seats that a priority level used.',
     labels: ['phase', 'priority_level'],
     buckets: seatBuckets,
   })
   const requests = declare({
-    name: 'priority_level_request_utilization',
+    name: 'apiserver_flowcontrol_priority_level_request_utilization',
     help: 'Nanoseconds by the number of requests of a priority level, as a part of what may wait or execute.',
     labels: ['phase', 'priority_level'],
     buckets: requestBuckets,
   })
   const kinds = declare({
-    name: 'read_vs_write_current_requests',
+    name: 'apiserver_flowcontrol_read_vs_write_current_requests',
     help: 'Nanoseconds by the number of reading or mutating requests, as a part of what may wait or execute.',
     labels: ['phase', 'request_kind'],
     buckets: kindBuckets,
   })
   const demand = declare({
-    name: 'demand_seats',
+    name: 'apiserver_flowcontrol_demand_seats',
     help: 'Nanoseconds by the seats that a priority level could use, as a part of its limit.',
     labels: ['priority_level'],
     buckets: demandBuckets,

@@ -210,7 +210,7 @@ describe('seats', () => {
     const request = asked(user, ['team'], {}, signal)
     return flow.enter(flow.flowOf(request), request)
   }
-  const seated = (entered: Awaited<ReturnType<typeof enter>>): (() => void) => {
+  const seated = (entered: ReturnType<typeof enter>): (() => void) => {
     if (typeof entered === 'string' || entered instanceof Promise) throw new Error('it has no seat')
     const seats: Seats = entered
     return () => seats.leave()
