@@ -1,4 +1,7 @@
-/** flow-metrics: metrics of priority and fairness that are read when they are shown (upstream: flowcontrol/metrics/metrics.go). */
+/**
+ * flow-metrics: metrics of priority and fairness that are read when they are shown (upstream: flowcontrol/metrics/metrics.go,
+ * without request_concurrency_limit and request_concurrency_in_use, which 1.32 hides).
+ */
 import type { MetricOptions, Metrics, Sample } from '../../component-base/metrics.ts'
 import type { FlowCounts, Refusal } from './fair-request.ts'
 import type { FlowControl } from './flow-control.ts'
@@ -8,7 +11,7 @@ import { inSeconds } from './seat-seconds.ts'
 const prefix = 'apiserver_flowcontrol'
 const flowLabels = ['flow_schema', 'priority_level']
 
-type Observed = Pick<MetricOptions, 'help' | 'stability' | 'deprecatedFrom'> & {
+type Observed = Pick<MetricOptions, 'help' | 'stability'> & {
   /** Default: gauge. */
   readonly kind?: 'counter'
 }
@@ -24,11 +27,6 @@ const flowMetrics: Readonly<Record<string, Of<FlowCounts>>> = {
   current_executing_seats: {
     help: 'Seats in use, also by requests whose watchers are being notified.',
     stability: 'BETA',
-    of: ({ executingSeats }) => executingSeats,
-  },
-  request_concurrency_in_use: {
-    help: 'As current_executing_seats.',
-    deprecatedFrom: '1.31',
     of: ({ executingSeats }) => executingSeats,
   },
   current_inqueue_requests: {
@@ -57,11 +55,6 @@ const levelMetrics: Readonly<Record<string, Of<PriorityLevel>>> = {
   nominal_limit_seats: {
     help: 'Seats of a priority level by its share.',
     stability: 'BETA',
-    of: ({ nominal }) => nominal,
-  },
-  request_concurrency_limit: {
-    help: 'As nominal_limit_seats.',
-    deprecatedFrom: '1.30',
     of: ({ nominal }) => nominal,
   },
   lower_limit_seats: {
