@@ -25,7 +25,7 @@ async function readiness(server: TestApiServer): Promise<number> {
 }
 
 test('a server that ends is not ready at once, serves for the delay, and then closes its port', async () => {
-  const clock = new FakeClock()
+  const clock = new FakeClock(Date.now())
   await using server = await startApiServer({ clock, flags: ['--shutdown-delay-duration=30s'] })
   const watch = await server.watch('/api/v1/namespaces?watch=1')
   expect(await readiness(server)).toBe(200)
