@@ -74,6 +74,22 @@ requireEtcd()('stores that share an etcd', () => {
     expect(metrics.text()).toContain('etcd_lease_object_counts_bucket{le="50"} 0')
   })
 
+  it('read keys of any size, in answers that are not too large', async () => {
+    prefixes += 1
+    const store = await openOne({ mostAnswerBytes: 1_000_000 })
+    const sizes = [
+      ...Array.from({ length: 100 }, () => 10),
+      ...Array.from({ length: 30 }, () => 200_000),
+    ]
+    const keys = sizes.map((size, at) => ({ key: `${1000 + at}`, value: Buffer.alloc(size, 'x') }))
+    for (const kv of keys) await store.txn({ ...kv, expectedRevision: 0 })
+    const { kvs, more } = await store.range({ prefix: '' })
+    expect(kvs.map(({ key, value }) => [key, value.length])).toEqual(
+      keys.map(({ key, value }) => [key, value.length]),
+    )
+    expect(more).toBe(false)
+  })
+
   it('drop old history by turns, and none with an interval of 0', async () => {
     prefixes += 1
     const keeps = await openOne()

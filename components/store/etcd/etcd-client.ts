@@ -33,6 +33,8 @@ export interface EtcdClientOptions {
   readonly clock: Clock
   /** How long a call may take, with all its attempts. */
   readonly requestTimeoutMs: number
+  /** The largest answer; default 256 MiB. A range that is larger is asked for in smaller pages. */
+  readonly mostAnswerBytes?: number | undefined
 }
 
 /** A connection to a member that has a leader, and what each call on it carries. */
@@ -47,7 +49,6 @@ const connectTimeoutMs = 5000
 const probeTimeoutMs = 2000
 /** Go's servers end connections that ping more often than every 5 s. */
 const keepAlive = { everyMs: 30_000, timeoutMs: 10_000 }
-/** The largest answer; ranges are read in pages far below it. */
 const mostReceivedBytes = 256 * 1024 * 1024
 /** etcd's own limit is lower, and its refusal says which. */
 const mostSentBytes = 64 * 1024 * 1024
@@ -147,14 +148,14 @@ export class EtcdClient {
   }
 
   async #connectTo(endpoint: EtcdEndpoint): Promise<EtcdConnection> {
-    const { clock, user } = this.#options
+    const { clock, user, mostAnswerBytes = mostReceivedBytes } = this.#options
     const { address, tls, url } = endpoint
     const grpc = new GrpcClient({
       address,
       clock,
       connectTimeoutMs,
       keepAlive,
-      mostReceivedBytes,
+      mostReceivedBytes: mostAnswerBytes,
       mostSentBytes,
       ...(tls === undefined ? {} : { tls: tls() }),
     })
@@ -162,15 +163,13 @@ export class EtcdClient {
     void grpc.gone().then(() => this.#open.delete(grpc))
     try {
       await grpc.connected()
-      checkMember(
-        url,
-        readStatus(
-          await grpc.unary(etcdMethod.status, Buffer.alloc(0), { deadlineMs: connectTimeoutMs }),
-        ),
-      )
+      // First: newer releases tell their status only to users.
       const token = user === undefined ? '' : await logIn(grpc, user)
+      const metadata = token === '' ? {} : { token }
+      const ask = { metadata, deadlineMs: connectTimeoutMs }
+      checkMember(url, readStatus(await grpc.unary(etcdMethod.status, Buffer.alloc(0), ask)))
       this.#stop.signal.throwIfAborted()
-      return { grpc, url, metadata: token === '' ? {} : { token } }
+      return { grpc, url, metadata }
     } catch (error) {
       grpc.close()
       throw error

@@ -16,8 +16,10 @@ import {
 } from './etcd-messages.ts'
 
 /** Keys of a first page, whose sizes are not known yet, and of any. */
-const firstKeys = 256
+const firstKeys = 64
 const mostKeys = 5000
+/** A page that was too large is asked for again with so many times fewer keys. */
+const shrink = 16
 /** Later pages have about so many bytes. */
 const pageBytes = 4 * 1024 * 1024
 
@@ -72,16 +74,22 @@ export class EtcdRequests {
     return kvs[0] && this.#keys.keyValue(kvs[0])
   }
 
-  async page({
-    prefix,
-    from,
-    limit,
-    atRevision,
-    pageKeys = firstKeys,
-  }: PageOptions): Promise<Page> {
+  /** Fewer keys than wanted where they are larger than those before. */
+  async page(options: PageOptions): Promise<Page> {
+    const { limit, pageKeys = firstKeys } = options
+    for (let keys = Math.min(limit, pageKeys); ; keys = Math.ceil(keys / shrink)) {
+      try {
+        return await this.#pageOf(options, keys)
+      } catch (error) {
+        if (!isTooLarge(error) || keys <= 1) throw error
+      }
+    }
+  }
+
+  async #pageOf({ prefix, from, atRevision }: PageOptions, keys: number): Promise<Page> {
     const { kvs, revision, more } = await this.range({
       ...this.#keys.range(prefix, from),
-      limit: Math.min(limit, pageKeys),
+      limit: keys,
       ...(atRevision === undefined ? {} : { revision: atRevision }),
     })
     const bytes = kvs.reduce((sum, { key, value }) => sum + key.length + value.length, 1)
@@ -115,6 +123,10 @@ export class EtcdRequests {
 /** etcd's code for a revision that is compacted, or has not come yet. */
 export function isOutOfRange(error: unknown): boolean {
   return error instanceof GrpcError && error.code === grpcCode.outOfRange
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof GrpcError && error.code === grpcCode.resourceExhausted
 }
 
 export function futureRevision(revision: number, newest: number): StoreError {

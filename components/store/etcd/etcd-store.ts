@@ -65,6 +65,8 @@ export interface EtcdStoreOptions {
   /** How long a lease is used for new keys; default 60 s, upstream's. */
   readonly leaseReuseMs?: number
   readonly metrics?: Metrics | undefined
+  /** The largest answer of etcd; default 256 MiB. */
+  readonly mostAnswerBytes?: number
 }
 
 /** History goes in steps of so many revisions: after one large step etcd 3.4 stays slow. */
@@ -74,11 +76,11 @@ const openEveryMs = 250
 
 /** Rejects with StoreError `cannot-open`. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
-  const { clock, log = silentLog, user, tls, requestTimeoutMs = 10_000 } = options
+  const { clock, log = silentLog, user, tls, requestTimeoutMs = 10_000, mostAnswerBytes } = options
   const [first, ...rest] = options.endpoints
   if (first === undefined) throw new StoreError('cannot-open', 'the store on etcd needs an address')
   const endpoints = [first, ...rest].map((url) => etcdEndpoint(url, tls))
-  const client = new EtcdClient({ endpoints, user, clock, requestTimeoutMs })
+  const client = new EtcdClient({ endpoints, user, clock, requestTimeoutMs, mostAnswerBytes })
   const keys = new EtcdKeys(options.prefix, options.root)
   const requests = new EtcdRequests(client, keys)
   try {
