@@ -3,6 +3,7 @@
  * attempt throws holds only for the newest state (upstream: storage/etcd3 GuaranteedUpdate, origStateIsCurrent).
  */
 import type { Resource } from '../../machinery/objects/resource.ts'
+import { isRefusal } from '../../store/store.ts'
 import type { Entry } from '../watch-cache/entry.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 
@@ -46,7 +47,8 @@ export async function attemptWrite<T>(
       // A compare was lost to a state that the cache has by now.
       isKnown = true
     } catch (error) {
-      if (isKnown || (await isNewest())) throw error
+      // A write that the store refused may have been made: made again, it would undo what others have written since.
+      if (isKnown || isRefusal(error) || (await isNewest())) throw error
     }
   }
 }

@@ -1,6 +1,7 @@
 /** An API server that has not seen what another has written answers and decides as if it had. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createMemoryStore } from '../../../components/store/memory-store.ts'
+import { StoreError } from '../../../components/store/store.ts'
 import { startApiServer, type TestApiServer } from '../../support/api-server.ts'
 import { laggingStore } from '../../support/lagging-store.ts'
 
@@ -193,4 +194,29 @@ test('a kind that the other server has just established is served', async () => 
 
 test('no server has logged a fault', () => {
   expect([...a.faults, ...b.faults]).toEqual([])
+})
+
+test('a write of unknown outcome is not made again over what the other server has written since', async () => {
+  let isLossy = false
+  const openStore = () => {
+    const view = laggingStore(store)
+    const txn: typeof view.txn = async (wanted) => {
+      const result = await view.txn(wanted)
+      if (!isLossy || !wanted.key.endsWith('/lost')) return result
+      isLossy = false
+      await a.ok('PATCH', maps('lost'), { body: { data: { by: 'a' } }, headers: merge })
+      throw new StoreError('unavailable', 'the answer was lost')
+    }
+    return { ...view, txn }
+  }
+  await using lossy = await startApiServer({ openStore })
+  await createMap('lost')
+  await lossy.ok('GET', maps('lost'))
+  isLossy = true
+  const reply = await lossy.request('PATCH', maps('lost'), {
+    body: { data: { by: 'lossy' } },
+    headers: merge,
+  })
+  expect(reply.status).toBeGreaterThanOrEqual(500)
+  expect((await a.ok('GET', maps('lost'))).data).toEqual({ by: 'a' })
 })
