@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const module = join(import.meta.dirname, 'fixtures/upstream-storage')
 const test = requireGo(module)
 const folder = temporaryFolder('upstream-storage')
-const ends: (() => Promise<void>)[] = []
+const ends: (() => PromiseLike<void>)[] = []
 afterAll(async () => {
   for (const end of ends.toReversed()) await end()
 })
