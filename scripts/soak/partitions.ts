@@ -15,7 +15,7 @@ export const partitionSoak: Part = {
     const reports: DrillReport[] = []
     do {
       const drill = seed * 1000 + reports.length
-      const report = await startDrill({ seed: drill, servers: 3, writers: 'first', faultsMs })
+      const report = await startDrill({ seed: drill, servers: 3, writers: 'all', faultsMs })
       if (report.violations.length > 0) {
         throw new Error(
           `the drill with seed ${drill}:\n${report.faultLines}${report.violations.join('\n')}`,

@@ -67,14 +67,12 @@ function etcdSide({ members, servers }: Place): readonly string[] {
   return [...members.names, ...servers.names]
 }
 
-/** So many revisions stay: a server that has not seen what is compacted ends, as it should. */
-const keptRevisions = 300
-
+/** A server that has not seen what is compacted reads the state anew. */
 async function compact({ members, feed }: Place): Promise<Undo> {
   const ignore = (): void => {
     // Another fault is in the way.
   }
-  await members.ctl(['compact', String(Math.max(1, feed.newest - keptRevisions))]).catch(ignore)
+  await members.ctl(['compact', String(Math.max(1, feed.newest))]).catch(ignore)
   for (const name of members.names) await members.ctl(['defrag'], [name]).catch(ignore)
   return () => {}
 }
