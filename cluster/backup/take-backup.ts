@@ -95,7 +95,8 @@ async function* partsOf(content: Content, counts: Counts): AsyncGenerator<Member
     takenAt: header.savedAt,
   })
   yield* lineParts(contentLines(content, counts))
-  yield summaryPart({ ...counts })
+  const { resources, objects, files } = counts
+  yield summaryPart({ resources, objects, files })
 }
 
 function checkTarget(file: string, force: boolean): void {

@@ -73,8 +73,16 @@ export const restore = defineCommand({
     const keys = await sealKeysOf(given, context)
     const result = await withLateProgress(context, 'restore', (update) =>
       restoreCluster({
-        ...{ name: given.name, file, keys, force: given.force, target, extraFlags },
-        ...{ stateRoot, clock, signal, programs: builtPrograms() },
+        name: given.name,
+        file,
+        keys,
+        force: given.force,
+        target,
+        extraFlags,
+        stateRoot,
+        clock,
+        signal,
+        programs: builtPrograms(),
         onProgress: (count) => update(`${count} objects`),
       }),
     )
@@ -123,8 +131,13 @@ export const migrate = defineCommand({
     const extraFlags = storeFlagsOf(given.set)
     const result = await withLateProgress(context, 'migrate-store', () =>
       migrateStore({
-        ...{ name: given.name, target, extraFlags },
-        ...{ stateRoot, clock, signal, programs: builtPrograms() },
+        name: given.name,
+        target,
+        extraFlags,
+        stateRoot,
+        clock,
+        signal,
+        programs: builtPrograms(),
       }),
     )
     const { store, objects, former } = result
