@@ -7,7 +7,7 @@ import { readClusterConfig, writeClusterConfig } from '../plan/cluster-config.ts
 import type { ExtraFlags } from '../plan/cluster-config.ts'
 import type { Programs } from '../plan/programs.ts'
 import { describeStore, mayExist, storePlaceOf, targetPlace } from '../plan/store-place.ts'
-import type { StoreTarget } from '../plan/store-place.ts'
+import type { StorePlace, StoreTarget } from '../plan/store-place.ts'
 import { printedState } from '../saved/stored-state.ts'
 import { noSuchCluster, stateDirExists, statePaths, writePrivateFile } from '../state/state-dir.ts'
 import { fillBeside, moveStoreFiles, stampedLabel, type Where } from './fill-beside.ts'
@@ -46,10 +46,31 @@ async function feedOf(where: Where): Promise<Feed> {
   }
 }
 
-/** Fills the store and switches to it; returns what the configuration names then, and where the former store is kept. */
+/** Fills the other store and makes the configuration name it; the former one is kept. */
+async function switchStore(
+  { config, paths, ...run }: Where,
+  feed: Feed,
+  { source, place, options }: { source: StorePlace; place: StorePlace; options: MigrateOptions },
+): Promise<MigratedStore> {
+  const label = stampedLabel('migration', options.clock)
+  const wanted = withFlags(config, options.extraFlags)
+  const filled = await fillBeside({ ...run, paths, config: wanted, target: place, feed, label })
+  writePrivateFile(paths.replacing, 'skiff migrate-store')
+  filled.takePlace()
+  writeClusterConfig(paths, filled.config)
+  rmSync(paths.replacing)
+  let former = describeStore(source)
+  if (source.kind === 'sqlite' && existsSync(source.path)) {
+    former = `${source.path}.before-${label}`
+    moveStoreFiles(source.path, former)
+  }
+  const store = describeStore(storePlaceOf(filled.config, paths))
+  return { store, objects: feed.objects, former }
+}
+
 async function migrate(where: Where, options: MigrateOptions): Promise<MigratedStore> {
   const { config, paths } = where
-  const { target, clock, extraFlags } = options
+  const { target } = options
   const source = storePlaceOf(config, paths)
   if (!mayExist(source)) {
     throw new ClusterError('failed', `there is no store: ${describeStore(source)}`, {
@@ -62,23 +83,11 @@ async function migrate(where: Where, options: MigrateOptions): Promise<MigratedS
       'usage',
       `cluster "${config.name}" has this store: ${describeStore(source)}`,
     )
-  using feed = await feedOf(where)
-  const label = stampedLabel('migration', clock)
-  const wanted = withFlags(config, extraFlags)
-  const filled = await fillBeside({ ...where, config: wanted, target: place, feed, label })
-  writePrivateFile(paths.replacing, 'skiff migrate-store')
-  filled.takePlace()
-  writeClusterConfig(paths, filled.config)
-  rmSync(paths.replacing)
-  let former = describeStore(source)
-  if (source.kind === 'sqlite' && existsSync(source.path)) {
-    former = `${source.path}.before-${label}`
-    moveStoreFiles(source.path, former)
-  }
-  return {
-    store: describeStore(storePlaceOf(filled.config, paths)),
-    objects: feed.objects,
-    former,
+  const feed = await feedOf(where)
+  try {
+    return await switchStore(where, feed, { source, place, options })
+  } finally {
+    feed.remove()
   }
 }
 

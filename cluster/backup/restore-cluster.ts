@@ -144,10 +144,10 @@ async function restoreNew(
     // Until the end nothing may start here.
     writePrivateFile(paths.replacing, 'skiff restore')
     const { feed, files } = await readContents(source, paths, options)
-    using _ = feed
     const formerDir = source.checked.manifest.stateDir
     const config = await restoreFiles(files, { paths, formerDir }, options)
     const former = await restoreStore(feed, { config, paths }, options)
+    feed.remove()
     held.release()
     return { former, revision: feed.revision, objects: feed.objects }
   } catch (error) {
@@ -187,10 +187,13 @@ async function restoreInPlace(
   try {
     checkPlace(source, config, options)
     const { feed } = await readContents(source, paths, options)
-    using _ = feed
-    const wanted = withFlags(config, options.extraFlags)
-    const former = await restoreStore(feed, { config: wanted, paths }, options)
-    return { former, revision: feed.revision, objects: feed.objects }
+    try {
+      const wanted = withFlags(config, options.extraFlags)
+      const former = await restoreStore(feed, { config: wanted, paths }, options)
+      return { former, revision: feed.revision, objects: feed.objects }
+    } finally {
+      feed.remove()
+    }
   } finally {
     held.release()
   }

@@ -13,13 +13,14 @@ import { backupLines, type BackupFile, type CheckedBackup } from './open-backup.
 import { stateFileOf, type StateFile } from './state-files.ts'
 import { filesPart, keyPart } from './take-backup.ts'
 
-export interface Feed extends Disposable {
+export interface Feed {
   readonly path: string
   readonly revision: number
   readonly objects: number
+  remove(): void
 }
 
-/** Writes it, readable by the owner alone; dispose it as soon as the store is filled. Rejects with a ClusterError. */
+/** Writes it, readable by the owner alone; remove it as soon as the store is filled. Rejects with a ClusterError. */
 export async function writeFeed(
   paths: StatePaths,
   header: Omit<SavedHeader, 'writtenBy'>,
@@ -36,7 +37,7 @@ export async function writeFeed(
   const whole = { ...header, writtenBy: `skiff ${ownVersion()}` }
   await explained(path, () => writeSavedFile(path, whole, counted()))
   const { revision } = header
-  return { path, revision, objects, [Symbol.dispose]: () => rmSync(path, { force: true }) }
+  return { path, revision, objects, remove: () => rmSync(path, { force: true }) }
 }
 
 export interface Source {
