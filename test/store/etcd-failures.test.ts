@@ -5,9 +5,7 @@ import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import {
-  protobufMessage,
-} from '../../components/component-base/grpc/protobuf-fields.ts'
+import { protobufMessage } from '../../components/component-base/grpc/protobuf-fields.ts'
 import { framed } from '../../components/component-base/grpc/grpc-messages.ts'
 import type { Store } from '../../components/store/store.ts'
 import { callEtcd, openTestStore, requireEtcd, startEtcd, type TestEtcd } from '../support/etcd.ts'
