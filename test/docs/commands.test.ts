@@ -77,7 +77,9 @@ function faultOf({ words }: Mention): string | undefined {
   const [first = '', second = ''] = words
   if (isPlaceholder(first) || first.startsWith('-') || first === 'help') return undefined
   const isGroup = [...flagsByCommand.keys()].some((name) => name.startsWith(`${first} `))
-  const name = isGroup ? `${first} ${second}` : first
+  // A group may be a command itself: `backup FILE` beside `backup verify FILE`.
+  const isPlain = flagsByCommand.has(first) && !flagsByCommand.has(`${first} ${second}`)
+  const name = isGroup && !isPlain ? `${first} ${second}` : first
   if (isGroup && (second === '' || isPlaceholder(second) || second === '--help')) return undefined
   const flags = flagsByCommand.get(name)
   if (flags === undefined) return `there is no command "${name}"`
