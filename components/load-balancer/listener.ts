@@ -4,8 +4,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Log } from '../component-base/log.ts'
 import { formatEndpoint } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
-import { forward } from './forward.ts'
-import type { ForwardOptions } from './forward.ts'
+import { forwardConnection } from './forward-connection.ts'
+import type { ForwardOptions } from './forward-connection.ts'
 
 export interface ListenerOptions extends ForwardOptions {
   readonly at: Endpoint
@@ -31,7 +31,7 @@ export function openListener(options: ListenerOptions): Promise<Listener> {
   server.on('connection', (client) => {
     clients.add(client)
     client.once('close', () => clients.delete(client))
-    forward(client, options).catch((error: unknown) => {
+    forwardConnection(client, options).catch((error: unknown) => {
       log.error('connection failed', { error })
       client.destroy()
     })

@@ -1,4 +1,4 @@
-/** Forward: one client's connection, from its accept to the end of both sides. */
+/** Forward connection: one client's connection, from its accept to the end of both sides. */
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import type { Clock } from '../component-base/clock.ts'
@@ -78,7 +78,7 @@ async function joined(client: Socket, server: Socket, options: ForwardOptions): 
  * Connects a paused client to a backend; when that cannot be done, to the next, until none is left, and then resets the client.
  * No byte of the client is read before a backend has taken the connection. Resolves when the connection has ended.
  */
-export async function forward(client: Socket, options: ForwardOptions): Promise<void> {
+export async function forwardConnection(client: Socket, options: ForwardOptions): Promise<void> {
   const { backends, metrics } = options
   client.on('error', () => {}) // 'close' follows
   const tried = new Set<Backend>()
