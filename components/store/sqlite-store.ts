@@ -65,12 +65,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { path, quotaBytes, isSynced = true, renames } = options
   const thread = new SqliteThread()
   try {
-    const { compactedRevision } = await thread.call('open', {
-      path,
-      quotaBytes,
-      isSynced,
-      renames,
-    })
+    const request = { path, quotaBytes, isSynced, renames }
+    const { compactedRevision } = await thread.call('open', request)
     const index = new RevisionIndex({ compactedRevision })
     await load(thread, index)
     return new SqliteStore(path, thread, index)
@@ -192,12 +188,8 @@ class SqliteStore implements Store {
     }
     const version = this.#index.append(key, value)
     const result: TxnResult = { ok: true, revision: version.revision }
-    return await this.#enqueue({
-      request,
-      version,
-      replaced: current?.value,
-      result: () => result,
-    })
+    const replaced = current?.value
+    return await this.#enqueue({ request, version, replaced, result: () => result })
   }
 
   async revision(): Promise<number> {

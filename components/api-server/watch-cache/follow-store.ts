@@ -93,3 +93,9 @@ async function readAnew<State>(
 function isCompacted(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'compacted'
 }
+
+/** Of a wait for what will not come. */
+export function noLongerFollows(): StoreError {
+  const reason = 'it no longer follows the store'
+  return new StoreError('closed', `the server is ending: ${reason}`, { reason })
+}

@@ -6,7 +6,7 @@ import type { Clock } from '../../component-base/clock.ts'
 import { silentLog, type Log } from '../../component-base/log.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { StoreError, type KeyValue, type Store, type StoreEvent } from '../../store/store.ts'
+import type { KeyValue, Store, StoreEvent } from '../../store/store.ts'
 import type { ObjectChange, ObjectReader } from './object-reader.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
 import { allValuesOf, Arrivals } from './arrivals.ts'
@@ -14,10 +14,11 @@ import { Collection, deletionsFirst, type Change } from './collection.ts'
 import { Deliveries } from './deliveries.ts'
 import { commitsBetween, eventsByCollection } from './earlier-history.ts'
 import { CacheEvent, canDecode, Entry } from './entry.ts'
-import { followStore, storedPages } from './follow-store.ts'
+import { followStore, noLongerFollows, storedPages } from './follow-store.ts'
 import { defaultHistoryBytes, History, type KeptEvent } from './history.ts'
 import { RevisionWaits } from './revision-waits.ts'
 import { RecentBytes } from './recent-bytes.ts'
+import { RevisionMarks } from './revision-marks.ts'
 import { RevisionReads } from './revision-reads.ts'
 import { keyBelow, splitStoreKey, storeRoot } from './store-keys.ts'
 import { readStored, undecodable } from './stored-object.ts'
@@ -63,9 +64,7 @@ export class WatchCache implements ObjectReader {
   #reaching: Promise<void> = Promise.resolve()
   readonly #waits = new RevisionWaits()
   #hasEnded = false
-  /** How far the cache was at past moments, oldest first; and how far it was when the history began. */
-  #marks: { atMs: number; revision: number }[] = []
-  #historyStart = 0
+  readonly #marks: RevisionMarks
 
   /**
    * `upgrade` makes the current form of stored bytes that have an older one, and answers undefined for all others. Without
@@ -97,6 +96,7 @@ export class WatchCache implements ObjectReader {
     this.#clock = options.clock
     this.#log = options.log ?? silentLog
     this.#historyMs = options.historyMs ?? defaultHistoryMs
+    this.#marks = new RevisionMarks(this.#historyMs)
     this.#history = new History({
       maxAgeMs: this.#historyMs,
       maxBytes: options.historyBytes ?? defaultHistoryBytes,
@@ -123,8 +123,7 @@ export class WatchCache implements ObjectReader {
     this.#startRevision = revision
     this.#reached = revision
     this.#startedAtMs = this.#clock.now()
-    this.#marks = []
-    this.#historyStart = 0
+    this.#marks.clear()
   }
 
   async #readState(): Promise<StoredState> {
@@ -448,15 +447,12 @@ export class WatchCache implements ObjectReader {
     const nowMs = this.#clock.now()
     this.#history.trim(nowMs)
     for (const collection of this.#collections.values()) collection.forget()
-    this.#marks.push({ atMs: nowMs, revision: this.#revision })
-    while ((this.#marks[0]?.atMs ?? nowMs) <= nowMs - this.#historyMs) {
-      this.#historyStart = this.#marks.shift()?.revision ?? 0
-    }
+    this.#marks.note(nowMs, this.#revision)
   }
 
   /** False when `revision` was overtaken longer ago than the history reaches, be it by a change of something else. */
   retains(revision: number): boolean {
-    return revision >= this.#historyStart
+    return revision >= this.#marks.start
   }
 
   /** Every object of the namespace, whatever its kind, as it is now; none that cannot be read. */
@@ -498,9 +494,4 @@ export class WatchCache implements ObjectReader {
     handlers.add(handler)
     return () => void handlers.delete(handler)
   }
-}
-
-function noLongerFollows(): StoreError {
-  const reason = 'it no longer follows the store'
-  return new StoreError('closed', `the server is ending: ${reason}`, { reason })
 }

@@ -10,8 +10,7 @@ import type {
   Pod,
 } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
-import type { Client } from '../../client/client.ts'
-import { createClient } from '../../client/client.ts'
+import { createClient, type Client } from '../../client/client.ts'
 import { createDelegatedAuth } from '../../client/delegated-auth.ts'
 import { createEventRecorder } from '../../client/event-recorder.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
@@ -401,9 +400,9 @@ function startPods(state: NodeState): void {
 
 /** Renews the node's lease until the signal aborts. */
 function beat(state: NodeState, self: NodeObject, signal: AbortSignal): Promise<void> {
-  const { nodeName, environment, settings, client, log } = state
-  const { dialect, clock, leaseDurationSeconds } = environment
-  const { turn } = settings
+  const { nodeName, client, log } = state
+  const { dialect, clock, leaseDurationSeconds } = state.environment
+  const { turn } = state.settings
   const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: self.metadata.uid ?? '' }
   return runHeartbeat(
     {
