@@ -75,7 +75,7 @@ function watcherOf(
   const kind = objectKindOf(resource)
   if (!kind.isConverted) return new Watcher(watcherOptions)
   return new ConvertedWatcher(watcherOptions, {
-    prepare: (entries) => kind.prepare(entries.map((entry) => entry.object())),
+    prepare: (entries) => kind.prepare(entries.map((entry) => entry.heldObject())),
     failed: (error) => form.error(asStatusError(error).toStatus()),
   })
 }

@@ -21,6 +21,8 @@ export class Entry {
   #object: KubeObject | undefined
   /** Until its commit is delivered, all who look at it share one decoding. */
   #isNews = true
+  /** Something knows the decoded object by its identity. */
+  #isHeld = false
   #askedField: string | undefined
   #askedValue = ''
   /** Its bytes are known to be an object. False at first for what was read from the store at the start, not written since. */
@@ -78,7 +80,7 @@ export class Entry {
    * later reader decodes it again, and keeps it.
    */
   settle(): void {
-    this.#object = undefined
+    if (!this.#isHeld) this.#object = undefined
     this.#isNews = false
   }
 
@@ -136,6 +138,12 @@ export class Entry {
       this.#object = deepFreeze(this.isProven ? this.draft() : this.#provenDraft())
     }
     return this.#object
+  }
+
+  /** The same, which stays this one: what is made of it is found by its identity. */
+  heldObject(): KubeObject {
+    this.#isHeld = true
+    return this.object()
   }
 
   /** Decodes a large object in two turns of the event loop, so that `object` has it at once. */
