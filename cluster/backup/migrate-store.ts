@@ -8,6 +8,7 @@ import type { ExtraFlags } from '../plan/cluster-config.ts'
 import type { Programs } from '../plan/programs.ts'
 import { describeStore, mayExist, storePlaceOf, targetPlace } from '../plan/store-place.ts'
 import type { StorePlace, StoreTarget } from '../plan/store-place.ts'
+import { startOwnEtcd } from '../saved/own-etcd.ts'
 import { printedState } from '../saved/stored-state.ts'
 import { noSuchCluster, stateDirExists, statePaths, writePrivateFile } from '../state/state-dir.ts'
 import { fillBeside, moveStoreFiles, stampedLabel, type Where } from './fill-beside.ts'
@@ -99,7 +100,12 @@ export async function migrateStore(options: MigrateOptions): Promise<MigratedSto
   if (config === undefined) throw noSuchCluster(name)
   const held = await holdStopped(paths, options)
   try {
-    return await migrate({ config, paths, programs, signal }, options)
+    const etcd = await startOwnEtcd({ ...options, config, paths })
+    try {
+      return await migrate({ config, paths, programs, signal }, options)
+    } finally {
+      await etcd[Symbol.asyncDispose]()
+    }
   } finally {
     held.release()
   }

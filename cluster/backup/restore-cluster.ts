@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Clock } from '../../components/component-base/clock.ts'
+import { environment } from '../../components/component-base/environment.ts'
 import { ClusterError } from '../cluster-error.ts'
 import {
   parseClusterConfig,
@@ -9,9 +10,11 @@ import {
   writeClusterConfig,
 } from '../plan/cluster-config.ts'
 import type { ClusterConfig, ExtraFlags } from '../plan/cluster-config.ts'
+import { findEtcd } from '../plan/find-etcd.ts'
 import { writeAdminKubeconfig } from '../plan/prepare.ts'
 import type { Programs } from '../plan/programs.ts'
-import { storePlaceOf, targetPlace, type StoreTarget } from '../plan/store-place.ts'
+import { describeStore, storePlaceOf, targetPlace, type StoreTarget } from '../plan/store-place.ts'
+import { startOwnEtcd } from '../saved/own-etcd.ts'
 import { checkPki, readAuthorityPem, readCheckedCredential } from '../state/check-pki.ts'
 import { createStateDir, nameFlagOf, removeStateDir } from '../state/state-dir.ts'
 import { stateDirExists, statePaths, writePrivateFile } from '../state/state-dir.ts'
@@ -90,19 +93,25 @@ async function restoreStore(
   const { clock, target } = options
   const place = target === undefined ? storePlaceOf(config, paths) : targetPlace(target, paths)
   const label = stampedLabel('restore', clock)
-  const filled = await fillBeside({ ...options, config, paths, target: place, feed, label })
-  writePrivateFile(paths.replacing, 'skiff restore')
-  const former = filled.takePlace()
-  writeClusterConfig(paths, filled.config)
-  rmSync(paths.replacing)
-  return former
+  const isOwn = describeStore(place) === describeStore(storePlaceOf(config, paths))
+  const etcd = isOwn ? await startOwnEtcd({ ...options, config, paths }) : undefined
+  try {
+    const filled = await fillBeside({ ...options, config, paths, target: place, feed, label })
+    writePrivateFile(paths.replacing, 'skiff restore')
+    const former = filled.takePlace()
+    writeClusterConfig(paths, filled.config)
+    rmSync(paths.replacing)
+    return former
+  } finally {
+    await etcd?.[Symbol.asyncDispose]()
+  }
 }
 
 /** Writes what a cluster with these keys starts with; its configuration comes last of all, with its store. */
 async function restoreFiles(
   files: readonly StateFile[],
   { paths, formerDir }: { readonly paths: StatePaths; readonly formerDir: string },
-  { name, file, clock, extraFlags }: RestoreOptions,
+  { name, file, clock, extraFlags, target }: RestoreOptions,
 ): Promise<ClusterConfig> {
   const stored = files.find(({ path }) => path === 'cluster.json')
   const found = stored && parseClusterConfig(stored.text)
@@ -110,12 +119,21 @@ async function restoreFiles(
     throw new ClusterError('failed', `${file} holds no configuration of a cluster`)
   for (const one of files) if (one !== stored) writeStateFile(one, { paths, formerDir })
   // Its processes are told from those of the former cluster, which may still run.
-  const config = withFlags({ ...found, name, id: clock.uuid() }, extraFlags)
+  const own = { ...found, name, id: clock.uuid() }
+  const config = withFlags(target === undefined ? await onThisMachine(own) : own, extraFlags)
   const authorityPem = readAuthorityPem(paths)
   const credential = readCheckedCredential(paths, 'admin')
   await writeAdminKubeconfig({ config, paths }, { authorityPem, credential })
   await checkPki(paths, clock.now())
   return config
+}
+
+/** With the etcd that is installed here, where the cluster runs members of its own. */
+async function onThisMachine(config: ClusterConfig): Promise<ClusterConfig> {
+  const { etcd } = config
+  if (etcd?.own === undefined) return config
+  const binary = await findEtcd(undefined, environment)
+  return { ...config, etcd: { ...etcd, own: { ...etcd.own, binary } } }
 }
 
 /** The configuration with these flags of the API server. */

@@ -13,7 +13,7 @@ export interface StateFile {
 
 /** A node's credential lies in its pki; its kubeconfig names it. Checkpoints and logs are no part of a backup. */
 const kept =
-  /^(?:cluster\.json|pki\/[^/]+|nodes\/(?:[^/]+\/)+pki\/.+|nodes\/(?:[^/]+\/)+kubeconfig)$/
+  /^(?:cluster\.json|pki\/(?:etcd\/)?[^/]+|nodes\/(?:[^/]+\/)+pki\/.+|nodes\/(?:[^/]+\/)+kubeconfig)$/
 
 function isKept(path: string): boolean {
   const parts = path.split('/')

@@ -12,22 +12,26 @@ export type StorePlace =
 /** Of the API server's: by default all keys in etcd begin with it. */
 export const defaultPrefix = '/registry'
 
-/** What the API server's flags say. */
-export function storePlaceOf(
-  { extraFlags }: Pick<ClusterConfig, 'extraFlags'>,
-  paths: StatePaths,
-): StorePlace {
+/** The part of a configuration that says where the state is. */
+type StoreConfig = Pick<ClusterConfig, 'extraFlags' | 'etcd' | 'apiServers'>
+
+/** What the configuration and the API server's flags say. */
+export function storePlaceOf({ extraFlags, etcd }: StoreConfig, paths: StatePaths): StorePlace {
   const flags = extraFlags['api-server'] ?? {}
   const { store = '', 'etcd-servers': listed, 'etcd-prefix': prefix = defaultPrefix } = flags
-  const servers = listed ?? (store.startsWith('etcd:') ? store.slice('etcd:'.length) : undefined)
+  const named = store.startsWith('etcd:') ? store.slice('etcd:'.length) : etcd?.servers.join()
+  const servers = listed ?? named
   if (servers !== undefined) return { kind: 'etcd', servers, prefix }
   if (store.startsWith('memory:')) return { kind: 'memory' }
   const path = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : paths.store
   return { kind: 'sqlite', path }
 }
 
-/** The configuration with the store there; the cluster's own file is what it has by default. */
-export function withStorePlace<C extends Pick<ClusterConfig, 'extraFlags'>>(
+/**
+ * The configuration with the store there; the cluster's own file is what it has by default. Throws a ClusterError for a file that
+ * several API servers would share.
+ */
+export function withStorePlace<C extends StoreConfig>(
   config: C,
   place: StorePlace,
   paths: StatePaths,
@@ -39,13 +43,22 @@ export function withStorePlace<C extends Pick<ClusterConfig, 'extraFlags'>>(
     ...rest
   } = config.extraFlags['api-server'] ?? {}
   const own: Record<string, string> = {}
+  const { etcd, ...others } = config
+  const isSame = place.kind === 'etcd' && etcd?.servers.join() === place.servers
   if (place.kind === 'etcd') {
-    own['store'] = `etcd:${place.servers}`
+    if (!isSame) own['store'] = `etcd:${place.servers}`
     if (place.prefix !== defaultPrefix) own['etcd-prefix'] = place.prefix
   } else if (place.kind === 'sqlite' && place.path !== paths.store) {
     own['store'] = `sqlite:${place.path}`
   }
-  return { ...config, extraFlags: { ...config.extraFlags, 'api-server': { ...rest, ...own } } }
+  const count = config.apiServers?.length ?? 1
+  if (place.kind === 'sqlite' && count > 1) {
+    throw new ClusterError('usage', `${count} API servers cannot share a file`, {
+      hint: 'use --to etcd:ADDRESS',
+    })
+  }
+  const extraFlags = { ...config.extraFlags, 'api-server': { ...rest, ...own } }
+  return (isSame ? { ...config, extraFlags } : { ...others, extraFlags }) as C
 }
 
 /** For messages: the file, or the keys in etcd. */

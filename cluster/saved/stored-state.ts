@@ -11,6 +11,7 @@ import { describeStore, mayExist, storePlaceOf } from '../plan/store-place.ts'
 import { acquireLock, lockHolder, releaseLock } from '../state/lock.ts'
 import { nameFlagOf } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
+import { startOwnEtcd } from './own-etcd.ts'
 import { apiServerOutput, type ApiServerRun } from './api-server-run.ts'
 
 export interface StoredStateOptions {
@@ -62,14 +63,9 @@ export function printedState({
 }
 
 /** The cluster's lock is held until the state is disposed: nothing starts the cluster meanwhile. */
-function ofStore(options: StoredStateOptions): StoredState {
+async function ofStore(options: StoredStateOptions): Promise<StoredState> {
   const { paths, clock, config } = options
   const place = storePlaceOf(config, paths)
-  if (config.etcd?.own !== undefined) {
-    throw new ClusterError('failed', `cluster "${config.name}" is stopped, and its etcd with it`, {
-      hint: `start it to save it: skiff up${nameFlagOf(config.name)}`,
-    })
-  }
   if (!mayExist(place)) {
     throw new ClusterError(
       'failed',
@@ -81,10 +77,19 @@ function ofStore(options: StoredStateOptions): StoredState {
   }
   const lock = acquireLock(paths, clock)
   if (!lock.ok) throw notAnswering(config, lock.holder.pid)
-  return {
-    from: 'stopped',
-    chunks: printedState(options),
-    [Symbol.asyncDispose]: async () => releaseLock(paths),
+  try {
+    const etcd = await startOwnEtcd(options)
+    return {
+      from: 'stopped',
+      chunks: printedState(options),
+      [Symbol.asyncDispose]: async () => {
+        await etcd[Symbol.asyncDispose]()
+        releaseLock(paths)
+      },
+    }
+  } catch (error) {
+    releaseLock(paths)
+    throw error
   }
 }
 
@@ -99,5 +104,5 @@ function notAnswering({ name }: ClusterConfig, pid: number | undefined): Cluster
 
 /** Opens it; dispose it when its lines have been read. Rejects with a ClusterError. */
 export async function openStoredState(options: StoredStateOptions): Promise<StoredState> {
-  return (await ofServer(options)) ?? ofStore(options)
+  return (await ofServer(options)) ?? (await ofStore(options))
 }

@@ -1,7 +1,6 @@
 /** Component set: the components of one cluster by name, started and stopped in the order of the plan. */
 import { mkdirSync } from 'node:fs'
 import type { Clock } from '../../components/component-base/clock.ts'
-import { environment } from '../../components/component-base/environment.ts'
 import type { Log } from '../../components/component-base/log.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ComponentStatus } from '../control-protocol.ts'
@@ -13,6 +12,7 @@ import { logOf } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 import { startChild } from './child-process.ts'
 import type { Child, ChildOptions, ReadyLine } from './child-process.ts'
+import { withoutEtcdVariables } from './etcd-environment.ts'
 import { createManagedComponent } from './managed-component.ts'
 import type { ManagedComponent } from './managed-component.ts'
 import type { ProcessControl } from './process-control.ts'
@@ -43,14 +43,6 @@ function commandOf(
   if (executable !== undefined) return { command: executable, args: [...args, ...once] }
   const words = [...nodeOptions, scriptOf(program), ...args, ...once]
   return { command: process.execPath, args: words }
-}
-
-/** Etcd takes flags from the environment, too. What the user has there is meant for other etcds; the architecture is the machine's. */
-function withoutEtcdVariables(): Record<string, undefined> {
-  const names = Object.keys(environment).filter(
-    (name) => name.startsWith('ETCD_') && name !== 'ETCD_UNSUPPORTED_ARCH',
-  )
-  return Object.fromEntries(names.map((name) => [name, undefined]))
 }
 
 export class ComponentSet {
