@@ -40,14 +40,23 @@ function sized(text: string): Buffer {
 
 /** Upstream's default, which tells no servers apart. */
 const usualPort = 6443
+/** Loopback addresses that a host has beside 127.0.0.1. */
+const furtherLoopback = /^127\.(?!0\.0\.1$)/
 
 /**
- * `apiserver-` and a hash of the host: the same after a restart. Servers that share a store may share a host: there the hash is of the
- * port, too, unless that is 6443.
+ * `apiserver-` and a hash of the host: the same after a restart. Servers that share a store may share a host: there the hash is of a
+ * port other than 6443, too, and of a loopback address other than 127.0.0.1.
  */
-export function serverIdentity(hostname: string, port = usualPort): string {
-  const host = port === usualPort ? hostname : `${hostname}:${port}`
-  const named = Buffer.concat([sized(host), sized(identityComponent)])
+export function serverIdentity(
+  hostname: string,
+  at: { readonly address: string; readonly port: number } = { address: '', port: usualPort },
+): string {
+  const own = [
+    hostname,
+    ...(furtherLoopback.test(at.address) ? [at.address] : []),
+    ...(at.port === usualPort ? [] : [at.port]),
+  ]
+  const named = Buffer.concat([sized(own.join(':')), sized(identityComponent)])
   const hash = createHash('sha256').update(named).digest()
   return `apiserver-${inBase32(hash.subarray(0, 16))}`
 }

@@ -87,7 +87,7 @@ async function startOwnWork(
   const { settings, state } = from
   const apiServer = addressOf(settings, port)
   const endpoints = ownEndpointsOf(settings, state, { client: serving.ownClient, own: apiServer })
-  const identity = serverIdentity(settings.hostname, state.store.isShared ? port : undefined)
+  const identity = serverIdentity(settings.hostname, state.store.isShared ? apiServer : undefined)
   const own = { apiServer, endpoints, identity }
   await ensureOwnObjects(from, serving, own).catch((error: unknown) => explained(error, state))
   await writeOwnStorageVersions(from, serving, identity)

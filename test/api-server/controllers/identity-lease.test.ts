@@ -124,4 +124,14 @@ describe('leases of other servers', () => {
 it('an identity is a hash of the host and the component, as upstream’s', () => {
   expect(serverIdentity('kind-control-plane')).toMatch(/^apiserver-[a-z2-7]{26}$/)
   expect(serverIdentity('a')).not.toBe(serverIdentity('b'))
+  // Servers on one host; the usual address and port make upstream's name.
+  const at = (address: string, port: number): string => serverIdentity('a', { address, port })
+  expect(at('192.0.2.1', 6443)).toBe(serverIdentity('a'))
+  const places = [
+    at('127.0.0.1', 6443),
+    at('127.0.0.2', 6443),
+    at('127.0.0.2', 7000),
+    at('::1', 7000),
+  ]
+  expect(new Set(places).size).toBe(4)
 })
