@@ -12,7 +12,7 @@ export const manifestName = 'manifest.json'
 export const summaryName = 'summary.json'
 
 export interface Manifest {
-  /** What wrote it, for messages: `skiff 0.1.0`. */
+  /** What wrote it, for messages: the program and its version. */
   readonly writtenBy: string
   /** The name of its cluster. */
   readonly cluster: string

@@ -127,7 +127,9 @@ describe('what the program says', () => {
         const known = own(file)
         return [...source(file).matchAll(hints)].flatMap(([, text = '']) => {
           // With its command, a flag is checked above.
-          const bare = text.replaceAll(/skiff [^`;\n]*/g, '').replaceAll(/kubectl [^`;\n]*/g, '')
+          const bare = text
+            .replaceAll(/skiff [^`;\n]*/g, '')
+            .replaceAll(/(?:kubectl|etcdctl) [^`;\n]*/g, '')
           const flags = [...bare.matchAll(/(?<![\w-])--([a-z][a-z0-9-]+)/g)].map(
             ([, it = '']) => it,
           )

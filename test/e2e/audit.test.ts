@@ -60,7 +60,8 @@ function keyOf({ objectRef }: AuditEvent): string {
   const { apiGroup = '', resource, namespace, name } = objectRef ?? {}
   const stored = all.find((one) => one.group === apiGroup && one.plural === resource)
   const key = [stored?.namespaced && namespace, name].filter((part) => part).join('/')
-  return stored === undefined ? key : storeKey(stored, key)
+  // Without a name it is the collection.
+  return stored === undefined ? key : storeKey(stored, key).replace(/\/$/, '')
 }
 
 /** Commits without a request of their own: one request explains one commit, a deletecollection any number. */

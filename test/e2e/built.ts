@@ -38,7 +38,12 @@ export async function onceIn(
     await mkdir(join(folder, `${name}.started`))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    const text = await eventually(() => readFileSync(outcome, 'utf8'), 170_000)
+    const text = await eventually(() => {
+      const written = readFileSync(outcome, 'utf8')
+      // The file is there before what is written to it.
+      if (!written.endsWith('\n')) throw new Error(`${name} has not ended`)
+      return written
+    }, 170_000)
     if (text !== 'done\n') throw new Error(`${name} failed in another test process: ${text}`)
     return
   }

@@ -115,7 +115,7 @@ requireEtcd()('an API server on etcd', () => {
     ends.push(() => raw.close())
     const others = {
       'registry/masterleases/10.0.0.1': 'k8s\0...',
-      'registry/ranges/serviceips': 'k8s\0...',
+      'registry/ranges/others': 'k8s\0...',
       'registry/podsecuritypolicy/a': 'k8s\0...',
       'registry/services/others/a/b': '{',
       'kubernetes.io/a': 'x',

@@ -6,6 +6,7 @@ import { openCluster } from '../../cluster/cluster.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { statePaths } from '../../cluster/state/state-dir.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
+import { splitStoreKey } from '../../components/api-server/watch-cache/store-keys.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { openSavedFile } from '../../components/store/saved-cluster-file.ts'
@@ -74,7 +75,7 @@ async function keysOf(path: string): Promise<{ revision: number; kvs: KeyValue[]
 
 /** What controllers and agents go on to write in any cluster that runs. */
 const moving =
-  /\/(events|leases|nodes|pods|replicasets|deployments|endpoints|endpointslices|csinodes|certificatesigningrequests|storageversions|flowschemas|prioritylevelconfigurations|apiservices)\/|kube-root-ca\.crt|extension-apiserver-authentication|cluster-info|\/default\/kubernetes$/
+  /\/(events|leases|minions|pods|replicasets|deployments|endpoints|endpointslices|csinodes|certificatesigningrequests|storageversions|flowschemas|prioritylevelconfigurations|apiservices)\/|kube-root-ca\.crt|extension-apiserver-authentication|cluster-info|\/default\/kubernetes$/
 
 interface Named {
   readonly metadata: {
@@ -143,7 +144,7 @@ test('a cluster that is saved under writes starts from the file with the same ob
   for (const { key, value, modRevision } of kvs) {
     if (moving.test(key)) continue
     const { metadata } = JSON.parse(value.toString()) as Named
-    const plural = key.split('/')[3] ?? ''
+    const plural = splitStoreKey(key)?.prefix.split('/')[1] ?? ''
     const name = `${plural}/${metadata.namespace ?? ''}/${metadata.name}`
     if (![...there.keys()].some((one) => one.startsWith(`${plural}/`))) continue
     expect([name, there.get(name)]).toEqual([name, `${metadata.uid} ${modRevision}`])

@@ -25,6 +25,7 @@ import { systemClock } from '../../../components/component-base/clock.ts'
 import { scenarioCommands } from '../../../scenarios/engine/scenario-command.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { fixtureLaunch, temporaryStateRoot } from '../temporary-state.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const entries = [
   ...clusterCommands,
@@ -48,7 +49,7 @@ function recorder(more: Partial<Terminal> = {}): Terminal & { stdout: string; st
 
 async function skiff(
   words: string,
-  stateRoot = '/nonexistent/skiff',
+  stateRoot = join(temporaryFolder('no-clusters'), 'skiff'),
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const terminal = recorder()
   const code = await runCli(entries, words.split(' ').filter(Boolean), {
