@@ -115,7 +115,12 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
 function startCalls(
   add: (cluster: EmbeddedCluster) => Promise<HostedCluster>,
 ): Pick<Handlers, 'prepare' | 'start'> {
-  const spare = new SpareCluster((options) => EmbeddedCluster.start(options))
+  const spare = new SpareCluster(async (options) => {
+    const cluster = await EmbeddedCluster.start(options)
+    // What follows from its start is a part of what a reset goes back to; else each reset would do it again, in an order of its own.
+    await cluster.clock.settled()
+    return cluster
+  })
   return {
     prepare: async (options) => {
       await spare.prepare(options)
