@@ -483,15 +483,17 @@ describe('a request that a server has not looked at', () => {
   async function serveRefusing(refusals: number) {
     let asked = 0
     const server = createSecureServer(pki.server)
-    server.on('sessionError', () => {}).on('stream', (stream) => {
-      stream.on('error', () => {})
-      asked += 1
-      if (asked <= refusals) stream.close(constants.NGHTTP2_REFUSED_STREAM)
-      else {
-        stream.respond({ ':status': 200, 'content-type': 'application/json' })
-        stream.end('{"kind":"ConfigMap"}')
-      }
-    })
+    server
+      .on('sessionError', () => {})
+      .on('stream', (stream) => {
+        stream.on('error', () => {})
+        asked += 1
+        if (asked <= refusals) stream.close(constants.NGHTTP2_REFUSED_STREAM)
+        else {
+          stream.respond({ ':status': 200, 'content-type': 'application/json' })
+          stream.end('{"kind":"ConfigMap"}')
+        }
+      })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
