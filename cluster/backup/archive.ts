@@ -48,7 +48,7 @@ export function memberBytes({ name, content }: Member): Buffer {
 
 export const archiveEnd: Buffer = end
 
-/** Name and size of a header; undefined when it is none of ours. */
+/** Name and size of a header; undefined for a header that no backup has. */
 function parseHeader(block: Buffer): { name: string; size: number } | undefined {
   const field = block.subarray(0, nameBytes)
   const nul = field.indexOf(0)

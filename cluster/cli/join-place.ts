@@ -1,7 +1,7 @@
 /** The place of a cluster elsewhere, as a command line names it: its URL and its CA pin. */
 import { ClusterError } from '../cluster-error.ts'
 
-/** The URL; throws a ClusterError of kind `usage` for text that is none. */
+/** The URL. Throws a ClusterError of kind `usage` for text that is not a URL. */
 export function checkServer(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'https:') return text
@@ -10,7 +10,7 @@ export function checkServer(text: string): string {
   })
 }
 
-/** The pin; throws a ClusterError of kind `usage` for text that is none. */
+/** The pin. Throws a ClusterError of kind `usage` for text that is not a pin. */
 export function checkCaHash(pin: string): string {
   if (/^sha256:[0-9a-f]{64}$/.test(pin)) return pin
   throw new ClusterError(

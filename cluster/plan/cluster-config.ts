@@ -108,7 +108,7 @@ function isWhole(config: Partial<ClusterConfig> | null): config is ClusterConfig
   )
 }
 
-/** The configuration in a text; undefined when it is none. */
+/** The configuration in a text; undefined for any other text. */
 export function parseClusterConfig(text: string): ClusterConfig | undefined {
   try {
     const config = JSON.parse(text) as Partial<ClusterConfig> | null

@@ -45,7 +45,7 @@ function versionText(path: string): Promise<string> {
   })
 }
 
-/** Resolves with the absolute path. Rejects with a ClusterError when there is none, or one that is no etcd or too old. */
+/** Resolves with the absolute path. Rejects with a ClusterError when etcd is missing or too old, or the program is not etcd. */
 export async function findEtcd(
   given: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,

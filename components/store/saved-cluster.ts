@@ -216,7 +216,7 @@ function headerOf(line: Buffer): SavedHeader {
   return header as unknown as SavedHeader
 }
 
-/** The key of a parsed line; undefined when it is none. */
+/** The key of a parsed line; undefined for a line of another kind. */
 export function keyValueOf(found: Readonly<Record<string, unknown>>): SavedKey | undefined {
   const { key, create, mod, value, base64, resource } = found
   if (typeof key !== 'string' || !Number.isSafeInteger(create) || !Number.isSafeInteger(mod))

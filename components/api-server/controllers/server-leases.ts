@@ -23,7 +23,7 @@ export interface LiveServers {
 const ttlMs = 15_000
 const prefix = `${storeRoot}masterleases/`
 
-/** In a store that is shared, etcd deletes the key of a server that nobody is there to see end. */
+/** In a shared store, etcd deletes the key of a server that ended while no other server ran. */
 const expiresAfterMs = ttlMs
 
 /** Servers of one machine may have one address and several ports. A kube-apiserver's key has no port. */

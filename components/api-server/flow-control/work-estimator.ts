@@ -4,7 +4,7 @@ import { estimateList } from './list-work.ts'
 import { estimateMutation } from './mutating-work.ts'
 import { mostSeats, oneSeat, type WorkEstimate, type WorkEstimatorParts } from './work-estimate.ts'
 
-/** `maxSeats` is the limit of the request's priority level; 0 is none of its own. */
+/** `maxSeats` is the limit of the request's priority level; 0 means that the level sets no limit. */
 export function estimateWork(
   info: RequestInfo,
   maxSeats: number,
