@@ -25,7 +25,7 @@ const sharing = [
   'test/docs/{charts,diagrams,names,output,reference,request-flow,security,spec}.test.ts',
   'test/envtest/*.test.ts',
   'test/histories/*.test.ts',
-  'test/invariants/*.test.ts',
+  'test/{invariants,monitors/rules}/*.test.ts',
   'test/library/{apply-manifests,duration,expect,identities,install-order,manifests}.test.ts',
   'test/library/{object-client,options,story,watch-objects,webhook}.test.ts',
   'test/machinery/**/*.test.ts',

@@ -19,7 +19,7 @@ import type { DerElement } from './der.ts'
 import type { KeyPair } from './keys.ts'
 import { publicKeyInfo, signatureAlgorithm, signBytes, verifyBytes } from './keys.ts'
 import { decodePem, encodePem } from './pem.ts'
-import { readSigningRequest } from './signing-request.ts'
+import { readSigningRequest, type SigningRequest } from './signing-request.ts'
 import type { Subject, SubjectAlternativeNames } from './subject.ts'
 import {
   decodeAlternativeNames,
@@ -32,9 +32,13 @@ import {
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14'
 const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17'
 
-/** The content of a signing request. The signature has been checked against `publicKey`. */
-export interface CertificateRequest extends SubjectAlternativeNames {
+/** What a signing request asks for. */
+export interface RequestedNames extends SubjectAlternativeNames {
   readonly subject: Subject
+}
+
+/** The content of a signing request. The signature has been checked against `publicKey`. */
+export interface CertificateRequest extends RequestedNames {
   readonly publicKey: KeyObject
   /** `ec`, `rsa` or `ed25519`. */
   readonly keyType: string
@@ -82,11 +86,7 @@ function requestedNames(attributes: DerElement | undefined): SubjectAlternativeN
   return noAlternativeNames
 }
 
-/**
- * Reads a request in PEM and checks its signature. Throws an Error whose message says what is wrong: no
- * `CERTIFICATE REQUEST` block or more blocks than one, malformed DER, an unsupported key, or a signature that does not hold.
- */
-export function parseCertificateRequest(pem: string): CertificateRequest {
+function readRequest(pem: string): SigningRequest {
   // Which of several counts is not the same for every reader: one may show a harmless request, another sign a different one.
   if (pem.split('-----BEGIN').length > 2) throw new Error('there is more than one PEM block')
   const [block] = decodePem(pem)
@@ -95,6 +95,27 @@ export function parseCertificateRequest(pem: string): CertificateRequest {
   }
   const request = readSigningRequest(readOne(block.der, tag.sequence).content)
   if (request.hasMore) throw new Error('the certificate request has parts that do not belong to it')
+  return request
+}
+
+function namesOf({ name, attributes }: SigningRequest): RequestedNames {
+  return { subject: decodeSubject(name), ...requestedNames(attributes) }
+}
+
+/**
+ * Reads what a request in PEM asks for, without a look at its key and signature, which cost most of the time: for those who sign
+ * nothing. Throws as parseCertificateRequest.
+ */
+export function parseRequestedNames(pem: string): RequestedNames {
+  return namesOf(readRequest(pem))
+}
+
+/**
+ * Reads a request in PEM and checks its signature. Throws an Error whose message says what is wrong: no
+ * `CERTIFICATE REQUEST` block or more blocks than one, malformed DER, an unsupported key, or a signature that does not hold.
+ */
+export function parseCertificateRequest(pem: string): CertificateRequest {
+  const request = readRequest(pem)
   const publicKey = createPublicKey({ key: request.keyInfo.raw, format: 'der', type: 'spki' })
   const signed = verifyBytes({
     algorithm: request.algorithm,
@@ -103,12 +124,7 @@ export function parseCertificateRequest(pem: string): CertificateRequest {
     signature: request.signature,
   })
   if (!signed) throw new Error('the signature of the certificate request does not hold')
-  return {
-    subject: decodeSubject(request.name),
-    publicKey,
-    keyType: publicKey.asymmetricKeyType ?? '',
-    ...requestedNames(request.attributes),
-  }
+  return { ...namesOf(request), publicKey, keyType: publicKey.asymmetricKeyType ?? '' }
 }
 
 /** True when two keys are the same public key. */

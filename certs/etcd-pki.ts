@@ -34,12 +34,16 @@ function issueAll(
   return Object.fromEntries(pairs) as Record<EtcdCredentialName, Credential>
 }
 
-/** Everything new. The members listen at these addresses, besides those of loopback. */
+/**
+ * New credentials, under a new authority or a given one, which the members of other machines trust. The members listen at these
+ * addresses, besides those of loopback.
+ */
 export function createEtcdPki(options: {
   readonly addresses: readonly string[]
   readonly nowMs: number
+  readonly authority?: Authority | undefined
 }): EtcdPki {
-  const authority = createAuthority({ commonName: 'etcd-ca', nowMs: options.nowMs })
+  const { authority = createAuthority({ commonName: 'etcd-ca', nowMs: options.nowMs }) } = options
   return { authority, credentials: issueAll(authority, options) }
 }
 

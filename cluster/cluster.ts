@@ -18,6 +18,8 @@ import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ControlClient } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
+import type { Lab } from './lab/lab.ts'
+import { processLab } from './lab/process-lab.ts'
 import { checkAnonymousJoins } from './plan/join-objects.ts'
 import { launchCluster } from './launch.ts'
 import type { ClusterSettings } from './launch.ts'
@@ -37,6 +39,7 @@ import {
 } from './state/state-dir.ts'
 import type { StatePaths } from './state/state-dir.ts'
 import { removeCluster } from './take-down.ts'
+import { defaultTokenTtlMs } from './token-lifetime.ts'
 import { waitForNodes } from './wait-for-nodes.ts'
 
 export interface StartClusterOptions extends ClusterSettings, Lifetime {
@@ -70,6 +73,8 @@ export interface Cluster extends AsyncDisposable {
   readonly server: string
   /** True when it was there before, with its data. */
   readonly resumed: boolean
+  /** Its clock and its faults, which are the supervisor's to set. */
+  readonly lab: Lab
   /** The administrator's client; one connection, closed by `disconnect`. */
   readonly client: Client
   /** A client with another identity; the caller closes it. */
@@ -86,8 +91,6 @@ export interface Cluster extends AsyncDisposable {
 }
 
 const defaultWaitMs = 60_000
-/** As kubeadm: a token that is made to join with lives for a day. */
-export const defaultTokenTtlMs = 24 * 60 * 60 * 1000
 
 interface Attachment {
   readonly config: ClusterConfig
@@ -122,10 +125,13 @@ function attach(attachment: Attachment, timeoutMs?: number): Cluster {
   const dialect = dialectOf(config)
   const resources = resourcesOf(dialect)
   const client = clusterClient(attachment, 'admin', timeoutMs)
+  const lab = processLab(control)
 
   const createToken: Cluster['createToken'] = async (options = {}) => {
     const token = options.token ?? createBootstrapToken(clock)
-    const wanted = { ttlMs: defaultTokenTtlMs, ...options, token, dialect, nowMs: clock.now() }
+    // It expires by the cluster's clock.
+    const { nowMs } = await lab.time.state()
+    const wanted = { ttlMs: defaultTokenTtlMs, ...options, token, dialect, nowMs }
     await client.resource(resources.secrets).create(tokenSecret(wanted))
     return token
   }
@@ -141,6 +147,7 @@ function attach(attachment: Attachment, timeoutMs?: number): Cluster {
     config,
     paths,
     control,
+    lab,
     resumed,
     client,
     server: serverUrl(config),
@@ -214,6 +221,7 @@ async function tryToStart(options: StartClusterOptions): Promise<Cluster> {
       programs: options.programs ?? builtPrograms(),
       lifetime: options.lifetime ?? 'detached',
       clock,
+      etcdWaitMs: waitMs,
     })
     if (launched.followsInterrupted) onProgress?.({ kind: 'interrupted' })
     const attachment = { ...launched, clock }

@@ -1,6 +1,11 @@
 /** Control protocol: what the command line and the supervisor say to each other, as JSON lines over a unix socket. */
 import type { NodeConfig, Program } from './plan/cluster-config.ts'
 import type { ClusterErrorKind } from './cluster-error.ts'
+import type { ChaosReport } from './lab/chaos/chaos-report.ts'
+import type { ChaosRequest } from './lab/chaos/chaos-request.ts'
+import type { FaultStatus } from './lab/fault-spec.ts'
+import type { TimeState } from './lab/lab.ts'
+import type { TimeRequest } from './lab/time-request.ts'
 
 export type ComponentState =
   /** Planned, not started yet. */
@@ -70,6 +75,21 @@ export interface ControlMethods {
   resume: { params: { name: string }; result: Record<never, never> }
   /** SIGKILL; resolves when the process is gone. It is started again as after any other crash. */
   kill: { params: { name: string }; result: Record<never, never> }
+  /** The cluster's clock. An advance stops where it is when the connection closes. */
+  time: { params: TimeRequest; result: TimeState }
+  /** A FaultSpec; it is checked again. Resolves when it holds. */
+  'fault-add': { params: { fault: unknown }; result: { readonly fault: FaultStatus } }
+  'fault-list': {
+    params: Record<never, never>
+    result: { readonly faults: readonly FaultStatus[] }
+  }
+  /** The fault of that name, or all that are active. Gives those that were healed. */
+  'fault-heal': {
+    params: { name?: string }
+    result: { readonly faults: readonly FaultStatus[] }
+  }
+  /** A mix of faults. One that is waited for ends when the connection closes. */
+  chaos: { params: ChaosRequest; result: ChaosReport }
   /** Stops every component, then ends the supervisor. */
   shutdown: { params: Record<never, never>; result: Record<never, never> }
 }

@@ -10,6 +10,7 @@ import { environment } from '../components/component-base/environment.ts'
 import { createBootstrapToken, formatToken } from './plan/bootstrap-token.ts'
 import { caHashOf } from './plan/ca-hash.ts'
 import type { BootstrapToken } from './plan/bootstrap-token.ts'
+import { checkEtcd } from './check-etcd.ts'
 import { checkSimulated } from './check-node.ts'
 import { checkPki } from './state/check-pki.ts'
 import { readClusterConfig, writeClusterConfig } from './plan/cluster-config.ts'
@@ -20,6 +21,7 @@ import type { ControlClient } from './control-client.ts'
 import type { ControlPlaneJoin } from './control-plane/fetch-certificates.ts'
 import { joinControlPlane } from './control-plane/join-control-plane.ts'
 import type { Lifetime } from './state/lifetime.ts'
+import { pathOfEtcd } from './plan/find-etcd.ts'
 import { planCluster } from './plan/plan.ts'
 import { choosePort } from './plan/ports.ts'
 import { checkTopology, topologyOf } from './plan/topology.ts'
@@ -55,6 +57,8 @@ export interface ClusterSettings extends TopologySettings {
   /** File of a saved cluster that it begins with, and whose nodes, dialect and service range it has. */
   readonly from?: string | undefined
   readonly extraFlags?: ExtraFlags | undefined
+  /** Runs a console; default: no. A stored cluster may be given one. */
+  readonly console?: boolean | undefined
   /** Joins the control plane of an existing cluster, whose settings it takes; absent: a cluster of its own. */
   readonly controlPlane?: ControlPlaneJoin | undefined
 }
@@ -67,6 +71,8 @@ export interface LaunchOptions extends ClusterSettings, Lifetime {
   readonly lifetime: 'detached' | 'owner'
   readonly clock: Clock
   readonly supervisorFlags?: readonly string[] | undefined
+  /** How long an existing etcd may take to answer before the start; absent: only the API server asks it. */
+  readonly etcdWaitMs?: number | undefined
 }
 
 /** A cluster whose supervisor answers; `control.call('start')` starts its components. */
@@ -200,6 +206,12 @@ function checkJoinSettings(options: LaunchOptions): void {
     ['--simulated-nodes', simulatedNodes > 0],
   ]
   const wrong = decided.find(([, isGiven]) => isGiven)
+  const { etcdMembers = 1 } = options
+  if (etcdMembers !== 0 && etcdMembers !== 1) {
+    throw new ClusterError('usage', `invalid --etcd-members ${etcdMembers} with --control-plane`, {
+      hint: 'a machine that joins adds one member, or none: --etcd-members 0',
+    })
+  }
   if (wrong === undefined) return
   throw new ClusterError('usage', `--control-plane and ${wrong[0]} cannot be combined`, {
     hint: wrong[0].endsWith('nodes')
@@ -208,28 +220,36 @@ function checkJoinSettings(options: LaunchOptions): void {
   })
 }
 
-async function newCluster(
-  wanted: LaunchOptions,
-): Promise<{ config: ClusterConfig; pki: ClusterPki }> {
-  if (wanted.controlPlane !== undefined) {
-    checkJoinSettings(wanted)
-    const { name, address, port, clock, stateRoot, controlPlane: join } = wanted
-    const paths = statePaths(stateRoot, name)
-    return await joinControlPlane({ name, join, address, port, clock, paths })
-  }
-  const options = await withSaved(wanted)
-  const { clock, address = '127.0.0.1', serviceRange = '10.96.0.0/16' } = options
+/** Throws a ClusterError of kind `usage` for settings of a cluster of its own that are wrong by themselves. */
+function checkSettings(options: LaunchOptions): void {
+  const { address = '127.0.0.1', controlPlane } = options
+  if (controlPlane !== undefined) return checkJoinSettings(options)
   if (isIP(address) === 0) {
     throw new ClusterError('usage', `"${address}" is not an IP address`, {
       hint: 'give --address an address of this machine, such as 127.0.0.1',
     })
   }
+  nodesOf(options)
   checkTopology(options)
   if (options.from !== undefined && (options.apiServers ?? 1) > 1) {
     throw new ClusterError('usage', '--from and --api-servers cannot be combined', {
       hint: 'start the saved cluster with one API server',
     })
   }
+}
+
+async function newCluster(
+  wanted: LaunchOptions,
+): Promise<{ config: ClusterConfig; pki: ClusterPki }> {
+  checkSettings(wanted)
+  if (wanted.controlPlane !== undefined) {
+    const paths = statePaths(wanted.stateRoot, wanted.name)
+    const { name, address, port, etcdMembers, etcdBinary, clock, controlPlane: join } = wanted
+    const etcd = { etcdMembers, etcdBinary }
+    return await joinControlPlane({ name, join, address, port, ...etcd, clock, paths })
+  }
+  const options = await withSaved(wanted)
+  const { clock, address = '127.0.0.1', serviceRange = '10.96.0.0/16' } = options
   const port = await choosePort(address, options.port)
   const topology = await topologyOf(options, { address, port, environment })
   const dialect = options.dialect ?? 'kubernetes'
@@ -244,6 +264,7 @@ async function newCluster(
     caHash: caHashOf(pki.authority),
     nodes: options.nodeList,
     extraFlags: options.extraFlags ?? {},
+    ...(options.console === true && { console: true }),
   }
   if (topology.etcd?.own === undefined) return { config, pki }
   return { config, pki: { ...pki, etcd: createEtcdPki({ addresses: [address], nowMs }) } }
@@ -337,9 +358,15 @@ async function checkStored(
   }
 }
 
+/** A cluster to start; one that was there before has its pki. */
+interface Made {
+  readonly config: ClusterConfig
+  readonly pki?: ClusterPki
+}
+
 /** Writes the cluster's files while the process of its supervisor starts; resolves when the supervisor answers. */
 async function startSupervisor(
-  made: { readonly config: ClusterConfig; readonly pki?: ClusterPki },
+  made: Made,
   paths: StatePaths,
   options: LaunchOptions,
 ): Promise<Pick<LaunchedCluster, 'control' | 'token'>> {
@@ -365,6 +392,11 @@ async function startSupervisor(
   return { control: await connectControl(paths), token }
 }
 
+/** The stored configuration; with a console from now on, if one is asked for. */
+function withConsole(stored: ClusterConfig, options: LaunchOptions): ClusterConfig {
+  return options.console === true ? { ...stored, console: true } : stored
+}
+
 /**
  * Creates or resumes the cluster and starts its supervisor. On failure a new cluster's directory is removed; a resumed one's is
  * kept.
@@ -372,6 +404,11 @@ async function startSupervisor(
 export async function launchCluster(options: LaunchOptions): Promise<LaunchedCluster> {
   const { clock } = options
   const paths = statePaths(options.stateRoot, options.name)
+  // A stored cluster has settings of its own. Wrong ones of a new cluster leave no folder, not even that of all clusters.
+  if (!existsSync(paths.config)) {
+    checkSettings(options)
+    if (options.store === 'etcd') await pathOfEtcd(options.etcdBinary, environment)
+  }
   const lock = await placeForStart(paths, options)
   const isNew = statSync(paths.config, { throwIfNoEntry: false }) === undefined
   const start: Start = { paths, lock, isNew, id: undefined }
@@ -381,9 +418,13 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
     const stored = readClusterConfig(paths)
     start.id = stored?.id
     if (stored !== undefined) await checkStored(stored, paths, options)
-    const made = stored === undefined ? await newCluster(options) : { config: stored }
-    const { config } = made
+    const made: Made =
+      stored === undefined ? await newCluster(options) : { config: withConsole(stored, options) }
+    const { config, pki } = made
     start.id = config.id
+    const { etcdWaitMs: waitMs } = options
+    if (waitMs !== undefined)
+      await checkEtcd(config, { paths, files: pki?.etcdFiles, waitMs, clock })
     const initialState = options.from === undefined ? undefined : resolve(options.from)
     if (initialState !== undefined) writePrivateFile(paths.startsFrom, initialState)
     const { control, token } = await startSupervisor(made, paths, options)

@@ -23,7 +23,7 @@ export type Change<T extends KubeObject> = WatchEvent<T>
 const retryMs = 50
 
 /** Errors after which looking again makes sense: a server that restarts, an expired revision, too much to do. */
-function isPassing(error: unknown): error is Error {
+export function isPassing(error: unknown): error is Error {
   if (error instanceof ConnectionError) return error.code !== 'closed' && error.code !== 'untrusted'
   if (!(error instanceof StatusError)) return false
   return error.code >= 500 || error.code === 410 || error.code === 429

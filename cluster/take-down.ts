@@ -1,6 +1,7 @@
 /** Takes a cluster down: through its supervisor if one answers, otherwise by the recorded and marked processes. */
 import type { Clock } from '../components/component-base/clock.ts'
 import { readClusterConfig } from './plan/cluster-config.ts'
+import type { ClusterConfig } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
@@ -22,6 +23,9 @@ export interface TakeDownOptions {
   /** How long processes without a supervisor get between TERM and KILL; default 5 s. */
   readonly graceMs?: number
 }
+
+/** For members of etcd of a cluster that goes in any case. */
+const leaveWithinMs = 3000
 
 /** Asks the supervisor to stop everything; false if none answers. */
 async function askSupervisor(paths: StatePaths, options: TakeDownOptions): Promise<boolean> {
@@ -111,8 +115,26 @@ async function lockForRemoval(
   }
 }
 
+/**
+ * Members of etcd on this machine leave those of other machines, while they run. Rejects with a ClusterError when the others would
+ * have no quorum. Of a cluster whose configuration is damaged nothing is known.
+ */
+export async function leaveOthers(paths: StatePaths, clock: Clock, waitMs?: number): Promise<void> {
+  let config: ClusterConfig | undefined
+  try {
+    config = readClusterConfig(paths)
+  } catch {
+    return
+  }
+  if (config?.etcd?.own === undefined) return
+  const { leaveEtcd } = await import('./etcd/leave-etcd.ts')
+  await leaveEtcd({ config, paths, clock }, waitMs)
+}
+
 /** Stops the cluster and removes its state directory; also when another process does so at the same time. */
 export async function removeCluster(paths: StatePaths, options: TakeDownOptions): Promise<void> {
+  // The others go on without it, or it stays behind as a member that is lost.
+  await leaveOthers(paths, options.clock, leaveWithinMs).catch(() => {})
   await stopCluster(paths, options)
   const lock = await lockForRemoval(paths, options.clock)
   if (lock === 'gone') return

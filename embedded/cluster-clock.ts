@@ -1,18 +1,20 @@
-/**
- * ClusterClock: the clock of an embedded cluster. It follows real time from where it was set, can be advanced, and gives the
- * same random choices for the same seed.
- */
-import { createHash } from 'node:crypto'
+/** ClusterClock: the clock of an embedded cluster, which gives the same random choices for the same seed, and waits for its own work. */
+import { hash } from 'node:crypto'
 import type { Clock } from '../components/component-base/clock.ts'
+import { FollowedClock } from '../components/component-base/followed-clock.ts'
 import { nextTurn } from '../components/component-base/next-turn.ts'
+import type { TimeSetting } from '../components/component-base/time-setting.ts'
 import { patienceMs } from '../components/component-base/under-way.ts'
 import type { UnderWay } from '../components/component-base/under-way.ts'
+import { ClusterTime } from '../cluster/lab/cluster-time.ts'
+import type { DueTimers, TimeFollowers } from '../cluster/lab/cluster-time.ts'
 
-interface Timer {
-  readonly dueMs: number
-  readonly order: number
-  readonly fire: () => void
-}
+/** Work that no fault keeps back ends within this time: all of it is in one thread. */
+const shortPatienceMs = 5
+/** Work that takes longer without any timer waits for something that never comes. */
+const standstillMs = 10_000
+/** More than any work needs between two things that it does. */
+const quietTurns = 8
 
 export interface ClockState {
   readonly nowMs: number
@@ -21,40 +23,44 @@ export interface ClockState {
   readonly seed: number
 }
 
-export class ClusterClock {
+export class ClusterClock implements TimeFollowers {
   readonly #base: Clock
   readonly #seed: number
-  #offsetMs: number
   readonly #drawn: Map<string, number>
-  #timers: Timer[] = []
-  #order = 0
-  /** While time is advanced, it stands still at what is due. */
-  #stoodMs: number | undefined
-  #armed: { readonly dueMs: number; readonly cancel: () => void } | undefined
-  #isEnded = false
-  readonly #underWay: Pick<UnderWay, 'next'> | undefined
-  /** The last advance; a callback that throws ends the process, as any timer's does. */
-  #advanced: Promise<void> = Promise.resolve()
+  readonly #clock: FollowedClock
+  /** It stands still from the start: real time must not matter. */
+  readonly #isSimulated: boolean
+  readonly #underWay: Pick<UnderWay, 'next' | 'activity' | 'waitsForMachine'> | undefined
+  /** The clock's and the lab's. */
+  readonly time: ClusterTime
+  /** Whether faults keep work back until time goes on, so that waiting for all of it would be in vain. */
+  keepsBack: () => boolean = () => false
 
-  /** `underWay`: work that an advance waits for before time goes on. */
+  /** `underWay`: work that an advance waits for before time goes on. `speed`: 0 for a clock that stands still from the start. */
   constructor(
     base: Clock,
     state: Partial<ClockState> = {},
-    underWay: Pick<UnderWay, 'next'> | undefined = undefined,
+    {
+      underWay,
+      speed = 1,
+    }: {
+      readonly underWay?: Pick<UnderWay, 'next' | 'activity' | 'waitsForMachine'>
+      readonly speed?: 0 | 1
+    } = {},
   ) {
     this.#base = base
     this.#underWay = underWay
+    this.#isSimulated = speed === 0
     this.#seed = state.seed ?? 1
     this.#drawn = new Map(state.drawn)
-    this.#offsetMs = (state.nowMs ?? base.now()) - base.now()
+    const atMs = base.now()
+    const setting = { nowMs: state.nowMs ?? atMs, atMs, speed }
+    this.#clock = new FollowedClock(base, setting)
+    this.time = new ClusterTime(this, { clock: base, setting })
   }
 
   now(): number {
-    return this.#stoodMs ?? this.#base.now() + this.#offsetMs
-  }
-
-  elapsed(): number {
-    return this.#base.elapsed() + this.#offsetMs
+    return this.#clock.now()
   }
 
   get state(): ClockState {
@@ -62,32 +68,11 @@ export class ClusterClock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason as Error)
-        return
-      }
-      const onAbort = (): void => {
-        cancel()
-        reject(signal?.reason as Error)
-      }
-      const cancel = this.after(ms, () => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve()
-      })
-      signal?.addEventListener('abort', onAbort, { once: true })
-    })
+    return this.#clock.sleep(ms, signal)
   }
 
   after(ms: number, callback: () => void): () => void {
-    this.#order += 1
-    const timer = { dueMs: this.now() + Math.max(0, ms), order: this.#order, fire: callback }
-    this.#timers.splice(placeOf(this.#timers, timer), 0, timer)
-    this.#arm()
-    return () => {
-      const at = placeOf(this.#timers, timer)
-      if (this.#timers[at] === timer) this.#timers.splice(at, 1)
-    }
+    return this.#clock.after(ms, callback)
   }
 
   /**
@@ -95,15 +80,22 @@ export class ClusterClock {
    * names are made of not on how many requests there were.
    */
   of(part: string): Clock {
-    return {
-      now: () => this.now(),
-      elapsed: () => this.elapsed(),
-      sleep: (ms, signal) => this.sleep(ms, signal),
-      after: (ms, callback) => this.after(ms, callback),
+    const clock = this.#clock
+    const drawing = {
       random: () => this.#draw(`${part}/random`, 6).readUIntBE(0, 6) / 2 ** 48,
       uuid: () => this.#uuid(`${part}/uuid`),
-      randomBytes: (length) => this.#draw(`${part}/bytes`, length),
+      randomBytes: (length: number) => this.#draw(`${part}/bytes`, length),
     }
+    const timeOf = (timers: Pick<Clock, 'sleep' | 'after'>): Clock => ({
+      now: () => clock.now(),
+      elapsed: () => clock.elapsed(),
+      isReal: () => clock.isReal(),
+      sleep: (ms, signal) => timers.sleep(ms, signal),
+      after: (ms, callback) => timers.after(ms, callback),
+      ...drawing,
+    })
+    const timers = (isBackground: boolean) => clock.marked({ isBackground, owner: part })
+    return { ...timeOf(timers(false)), background: timeOf(timers(true)) }
   }
 
   #uuid(sequence: string): string {
@@ -120,32 +112,43 @@ export class ClusterClock {
     ].join('-')
   }
 
-  /**
-   * Moves time on. What falls due on the way happens at its time and in its order, with what follows from it. Calls that overlap follow
-   * each other.
-   */
-  advance(ms: number): Promise<void> {
-    const advanced = this.#advanced.then(() => this.#advance(ms))
-    this.#advanced = advanced
-    return advanced
+  /** Moves time on, as `LabTime.advance` says. */
+  async advance(ms: number): Promise<void> {
+    await this.time.advance({ ms })
   }
 
-  async #advance(ms: number): Promise<void> {
-    const endMs = this.now() + ms
-    this.#stoodMs = this.now()
-    try {
-      await this.settled()
-      for (let next = this.#timers[0]; next !== undefined; next = this.#timers[0]) {
-        if (next.dueMs > endMs) break
-        this.#stoodMs = Math.max(this.#stoodMs, next.dueMs)
-        this.#fireDue(this.#stoodMs)
-        await this.settled()
-      }
-    } finally {
-      this.#stoodMs = undefined
-      this.#offsetMs = endMs - this.#base.now()
-      this.#arm()
+  /** Steps from one due timer to the next until the work has ended, for a clock that stands still. Rejects when nothing is due that could end it. */
+  async stepUntil<T>(work: Promise<T>, onStep: () => void = () => {}): Promise<T> {
+    let isOver = false
+    const end = (): void => void (isOver = true)
+    work.then(end, end)
+    let idleSinceMs = this.#base.elapsed()
+    for (;;) {
+      const beforeMs = this.now()
+      await this.time.step()
+      onStep()
+      if (isOver) return await work
+      if (this.now() > beforeMs) idleSinceMs = this.#base.elapsed()
+      if (this.#base.elapsed() - idleSinceMs > standstillMs)
+        throw new Error('nothing is due, and what is waited for has not come')
     }
+  }
+
+  async set(setting: TimeSetting): Promise<void> {
+    this.#clock.set(setting)
+  }
+
+  async fireDue(setting: TimeSetting): Promise<DueTimers> {
+    this.#clock.set(setting)
+    this.#clock.fireDue()
+    await this.settled()
+    const { dueMs, awaited } = this.#clock
+    return { dueMs, awaited }
+  }
+
+  /** All of its components share this clock. */
+  get apart(): readonly string[] {
+    return []
   }
 
   /**
@@ -153,21 +156,32 @@ export class ClusterClock {
    * end of some other. Work is waited for as `UnderWay` says; where it never ends, no longer than that either.
    */
   async settled(): Promise<void> {
+    if (this.#isSimulated) return await this.#quiet()
     await nextTurn()
-    const untilMs = this.#base.elapsed() + patienceMs
-    for (let ended = this.#underWay?.next(); ended !== undefined; ended = this.#underWay?.next()) {
+    const patience = this.keepsBack() ? shortPatienceMs : patienceMs
+    const untilMs = this.#base.elapsed() + patience
+    const next = (): Promise<void> | undefined => this.#underWay?.next(patience)
+    for (let ended = next(); ended !== undefined; ended = next()) {
       if (this.#base.elapsed() >= untilMs) return
       await ended
       await nextTurn()
     }
   }
 
+  /** Resolves after some turns of the event loop in which nothing happened: in a simulation nothing waits for anything but turns and timers. */
+  async #quiet(): Promise<void> {
+    for (let turns = 0; turns < quietTurns; turns += 1) {
+      const before = this.#underWay?.activity
+      await nextTurn()
+      const isBusy = this.#underWay?.waitsForMachine === true
+      if (isBusy || this.#underWay?.activity !== before) turns = -1
+    }
+  }
+
   /** No timer fires any more. */
   end(): void {
-    this.#isEnded = true
-    this.#timers = []
-    this.#armed?.cancel()
-    this.#armed = undefined
+    this.time.end()
+    this.#clock.end()
   }
 
   /** The next bytes of the sequence. */
@@ -176,43 +190,8 @@ export class ClusterClock {
     for (let have = 0; have < length; have += 32) {
       const drawn = (this.#drawn.get(sequence) ?? 0) + 1
       this.#drawn.set(sequence, drawn)
-      parts.push(createHash('sha256').update(`${this.#seed}/${sequence}/${drawn}`).digest())
+      parts.push(hash('sha256', `${this.#seed}/${sequence}/${drawn}`, 'buffer'))
     }
     return Buffer.concat(parts).subarray(0, length)
   }
-
-  #fireDue(nowMs: number): void {
-    const end = this.#timers.findIndex(({ dueMs }) => dueMs > nowMs)
-    const due = this.#timers.splice(0, end < 0 ? this.#timers.length : end)
-    for (const { fire } of due) fire()
-  }
-
-  /** One timer of the base clock waits for what is due first. */
-  #arm(): void {
-    if (this.#isEnded || this.#stoodMs !== undefined) return
-    const first = this.#timers[0]
-    if (first === undefined || this.#armed?.dueMs === first.dueMs) return
-    this.#armed?.cancel()
-    const cancel = this.#base.after(Math.max(0, first.dueMs - this.now()), () => {
-      this.#armed = undefined
-      if (this.#stoodMs !== undefined) return
-      // Timers of Node fire up to a millisecond early.
-      this.#fireDue(Math.max(this.now(), first.dueMs))
-      this.#arm()
-    })
-    this.#armed = { dueMs: first.dueMs, cancel }
-  }
-}
-
-/** Where the timer is, or belongs, in a list in the order of time, and of what was asked for first. */
-function placeOf(timers: readonly Timer[], { dueMs, order }: Timer): number {
-  let low = 0
-  let high = timers.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const one = timers[middle] as Timer
-    if (one.dueMs < dueMs || (one.dueMs === dueMs && one.order < order)) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -2,6 +2,7 @@
 import { apiServerFlags } from '../components/api-server/configuration/options.ts'
 import { runApiServer } from '../components/api-server/start/api-server.ts'
 import type { Clock } from '../components/component-base/clock.ts'
+import { Commands } from '../components/component-base/commands.ts'
 import { commonFlags } from '../components/component-base/component.ts'
 import type { ComponentContext } from '../components/component-base/component.ts'
 import type { Files } from '../components/component-base/files.ts'
@@ -9,6 +10,7 @@ import { parseFlags } from '../components/component-base/flags.ts'
 import type { FlagDeclarations } from '../components/component-base/flags.ts'
 import type { LocalNetwork } from '../components/component-base/local-network.ts'
 import { createLog, messageOf } from '../components/component-base/log.ts'
+import type { Suspension } from '../components/component-base/suspension.ts'
 import type { UnderWay } from '../components/component-base/under-way.ts'
 import { controllerManagerFlags } from '../components/controller-manager/options.ts'
 import { runManagerProcess } from '../components/controller-manager/run-manager.ts'
@@ -25,8 +27,9 @@ export interface Surroundings {
   readonly files: Files
   readonly network: LocalNetwork
   readonly underWay: UnderWay
+  readonly suspension: Suspension
   /** The component was ready, and has ended without being stopped. */
-  readonly failed: (text: string) => void
+  readonly failed: (text: string, error: unknown) => void
   /** Lines of logs, as the programs write them. */
   readonly write: (line: string) => void
 }
@@ -39,6 +42,8 @@ export interface EmbeddedComponent {
   readonly ready: Promise<Readonly<Record<string, unknown>>>
   /** Resolves when it has ended; rejects when it failed. */
   readonly ended: Promise<void>
+  /** Its answer to a command. Rejects as `Commands.call` does. */
+  command(name: string, params: unknown): Promise<unknown>
   stop(): Promise<void>
 }
 
@@ -67,6 +72,7 @@ export function startComponent(
         around,
       })
     case 'load-balancer':
+    case 'console':
     case 'etcd':
       throw new Error(`${program} runs as a process only`)
   }
@@ -77,7 +83,7 @@ function start<D extends FlagDeclarations>(
   run: (context: ComponentContext<D>) => Promise<void>,
   { program, args, around }: { program: Program; args: readonly string[]; around: Surroundings },
 ): EmbeddedComponent {
-  const { clock, files, network, underWay, write } = around
+  const { clock, files, network, underWay, suspension, write } = around
   const options = parseFlags({ ...declared, ...commonFlags, ...declared }, args)
   const log = createLog({ clock, fields: { component: program }, write })
   const stopping = new AbortController()
@@ -90,7 +96,8 @@ function start<D extends FlagDeclarations>(
     log.info('ready', info)
     ready.resolve(info)
   }
-  const given = { clock, files, network, underWay, drainMs }
+  const commands = new Commands()
+  const given = { clock, files, network, underWay, suspension, commands, drainMs }
   const context = { options, signal, log, ...given, ready: nowReady }
   const ended = run(context as ComponentContext<D>).catch((error: unknown) => {
     if (signal.aborted && error === signal.reason) return
@@ -99,12 +106,14 @@ function start<D extends FlagDeclarations>(
   })
   const noteEnd = (error: unknown): void => {
     ready.reject(error)
-    if (isReady && !signal.aborted) around.failed(`the ${program} failed: ${messageOf(error)}`)
+    if (isReady && !signal.aborted)
+      around.failed(`the ${program} failed: ${messageOf(error)}`, error)
   }
   ended.then(() => noteEnd(new Error(`the ${program} ended`)), noteEnd)
   return {
     ready: ready.promise,
     ended,
+    command: (name, params) => commands.call(name, params),
     stop: async () => {
       stopping.abort(new Error('stopped'))
       await ended.catch(() => {

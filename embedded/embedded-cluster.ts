@@ -1,105 +1,66 @@
 /** EmbeddedCluster: a whole cluster in this thread, over a store in memory; and what it is made from again, its image. */
-import { join } from 'node:path'
-import { pkiTexts } from '../certs/pki-files.ts'
-import { createPki, issue } from '../certs/pki.ts'
-import type { CredentialName } from '../certs/pki.ts'
 import { loadAuthority } from '../certs/authority.ts'
-import { clientProfile, nodeSubject } from '../certs/profiles.ts'
+import { caHashOf } from '../cluster/plan/ca-hash.ts'
 import { dialects } from '../components/api/dialect.ts'
 import { createClient } from '../components/client/client.ts'
-import type { Client } from '../components/client/client.ts'
+import type { Client, ClientOptions } from '../components/client/client.ts'
 import { systemClock } from '../components/component-base/clock.ts'
+import type { Clock } from '../components/component-base/clock.ts'
+import { messageOf, silentLog } from '../components/component-base/log.ts'
 import { createMemoryFiles } from '../components/component-base/files.ts'
 import type { MemoryFiles } from '../components/component-base/files.ts'
 import { createLocalNetwork } from '../components/component-base/local-network.ts'
+import { nextTurn } from '../components/component-base/next-turn.ts'
 import { UnderWay } from '../components/component-base/under-way.ts'
-import {
-  clientCredentialFile,
-  readNodeCredential,
-  writeNodeCredential,
-} from '../components/node-agent/join/node-credential.ts'
-import { writeNodeKubeconfig } from '../components/node-agent/join/node-identity.ts'
 import { createMemoryStore } from '../components/store/memory-store.ts'
-import type { KeyValue, Store } from '../components/store/store.ts'
+import type { Store, StoreEvent } from '../components/store/store.ts'
 import { resourcesOf } from '../components/api/resources.ts'
 import { isStatusError } from '../components/machinery/objects/status-error.ts'
 import { serverUrl } from '../cluster/plan/cluster-config.ts'
-import type { ClusterConfig, ExtraFlags, Program } from '../cluster/plan/cluster-config.ts'
+import type { ClusterConfig, Program } from '../cluster/plan/cluster-config.ts'
 import { defaultStorage } from '../cluster/plan/default-storage.ts'
 import { createObjects, joinObjects } from '../cluster/plan/join-objects.ts'
+import type { PlacedObject } from '../cluster/plan/join-objects.ts'
 import { planCluster, planNode } from '../cluster/plan/plan.ts'
-import { apiServerNames, credentialKubeconfig } from '../cluster/plan/prepare.ts'
 import { pathsIn } from '../cluster/state/state-dir.ts'
 import type { StatePaths } from '../cluster/state/state-dir.ts'
+import { Chaos } from '../cluster/lab/chaos/chaos.ts'
+import { partsOfEmbedded } from '../cluster/lab/chaos/chaos-parts.ts'
+import { FaultBoard } from '../cluster/lab/fault-board.ts'
+import { noSuchPart } from '../cluster/lab/no-such-part.ts'
 import { ClusterClock } from './cluster-clock.ts'
-import type { ClockState } from './cluster-clock.ts'
+import { ClusterFiles } from './cluster-files.ts'
+import type { ClusterImage } from './cluster-image.ts'
+import { baseImageFor, filledImage } from './base-image.ts'
+import type { BaseImageKind } from './base-image.ts'
 import { startComponent } from './component.ts'
 import { ComponentFaults } from './component-faults.ts'
 import type { EmbeddedComponent, Surroundings } from './component.ts'
+import type { ComponentLife } from './component-life.ts'
+import type { AgentByHand } from './agent-by-hand.ts'
+import { EmbeddedPart } from './embedded-part.ts'
+import { EmbeddedLevers } from './embedded-levers.ts'
+import { mergedFlags } from './embedded-flags.ts'
+import { FaultyNetwork, latencyOf } from './faulty-network.ts'
+import { heldClock } from './held-clock.ts'
+import { heldNetwork } from './held-network.ts'
+import { heldStore } from './held-store.ts'
 import { LogTail } from './log-tail.ts'
+import type { EmbeddedClusterOptions, EmbeddedNode } from './embedded-options.ts'
 
-/** A node as its agent is started; strings as flags take them. */
-export interface EmbeddedNode {
-  readonly name: string
-  readonly flags: Readonly<Record<string, string>>
-}
-
-export interface EmbeddedClusterOptions {
-  readonly nodes: readonly EmbeddedNode[]
-  /** Beside the API server. */
-  readonly components: readonly Program[]
-  readonly extraFlags: ExtraFlags
-  /** 0: any free one. */
-  readonly port: number
-  readonly seed: number
-  /** Undefined: now. */
-  readonly startAtMs: number | undefined
-  /** Absolute path of a saved cluster to begin with. */
-  readonly initialState: string | undefined
-}
-
-/** A cluster at one moment. It shares the stored bytes with the cluster it was taken of. */
-export interface ClusterImage {
-  readonly options: EmbeddedClusterOptions
-  readonly nodes: readonly (EmbeddedNode & { readonly isStopped: boolean })[]
-  readonly kvs: readonly KeyValue[]
-  readonly revision: number
-  readonly clock: ClockState
-  readonly files: ReadonlyMap<string, string>
+/** What a cluster begins with; neither: with nothing. */
+interface Beginning {
+  readonly image?: ClusterImage | undefined
+  /** The text of a base image. */
+  readonly base?: string | undefined
 }
 
 const address = '127.0.0.1'
 const serviceRange = '10.96.0.0/16'
-/** RFC 5280 (4.1.2.5): no well-defined end. Clients compare certificates with their own clocks, the cluster with its. */
-const certificatesEndMs = Date.parse('9999-12-31T23:59:59Z')
 const dialect = dialects.kubernetes
 
-/** What differs from a cluster of processes: one of each needs no lease, and nothing here has a folder on disk. */
-const ownFlags: ExtraFlags = {
-  'api-server': { 'feature-gates': 'APIServerIdentity=false' },
-  'controller-manager': { 'leader-elect': 'false', 'secure-port': '-1' },
-  scheduler: { 'leader-elect': 'false', 'secure-port': '-1' },
-  'node-agent': { 'feature-gates': 'ContainerCheckpoint=false' },
-}
-
-/** The user's flags win, but gates of both count. */
-function mergedFlags(given: ExtraFlags): ExtraFlags {
-  const merged: Partial<Record<Program, Readonly<Record<string, string>>>> = { ...ownFlags }
-  for (const [name, flags] of Object.entries(given)) {
-    const program = name as Program
-    const gates = [ownFlags[program]?.['feature-gates'], flags['feature-gates']]
-    const both = gates.filter((text) => text !== undefined).join()
-    merged[program] = {
-      ...ownFlags[program],
-      ...flags,
-      ...(both === '' ? {} : { 'feature-gates': both }),
-    }
-  }
-  return merged
-}
-
 interface RunningNode extends EmbeddedNode {
-  readonly component: EmbeddedComponent | undefined
+  readonly part: EmbeddedPart
 }
 
 export class EmbeddedCluster {
@@ -108,23 +69,46 @@ export class EmbeddedCluster {
   readonly #clock: ClusterClock
   readonly #store: Store
   readonly #network = createLocalNetwork()
+  readonly #faulty: FaultyNetwork
   readonly #underWay = new UnderWay(systemClock)
   readonly #logs = new LogTail()
   /** Components that have failed since they were ready. */
   readonly faults = new ComponentFaults()
-  readonly #components: EmbeddedComponent[] = []
+  /** Faults that its user declares. */
+  readonly lab: FaultBoard
+  readonly chaos: Chaos
+  readonly #parts = new Map<string, EmbeddedPart>()
+  readonly #levers: EmbeddedLevers
   readonly #nodes = new Map<string, RunningNode>()
   readonly #paths: StatePaths
+  readonly #own: ClusterFiles
+  /** Lines of agents that were started by hand. */
+  #logged = 0
   #config: ClusterConfig
   #client: Client | undefined
 
-  private constructor(options: EmbeddedClusterOptions, image: ClusterImage | undefined) {
+  private constructor(options: EmbeddedClusterOptions, image?: ClusterImage) {
     this.#options = options
-    this.#files = createMemoryFiles(image?.files)
+    this.#files = createMemoryFiles(image?.files, options.folder)
     this.#paths = pathsIn(this.#files.root)
-    const { seed, startAtMs } = options
+    const { seed, startAtMs, simulation } = options
     const initial = startAtMs === undefined ? { seed } : { seed, nowMs: startAtMs }
-    this.#clock = new ClusterClock(systemClock, image?.clock ?? initial, this.#underWay)
+    this.#clock = new ClusterClock(systemClock, image?.clock ?? initial, {
+      underWay: this.#underWay,
+      speed: simulation === undefined ? 1 : 0,
+    })
+    this.#own = new ClusterFiles(this.#files, this.#paths, this.#clock)
+    const labClock = this.#clock.of('lab')
+    this.#faulty = new FaultyNetwork(this.#network, {
+      clock: labClock,
+      underWay: this.#underWay,
+      latency: simulation && latencyOf(this.#clock.of('latency'), simulation.latencyMs),
+    })
+    this.#levers = this.#createLevers(labClock)
+    this.lab = new FaultBoard(this.#levers, { clock: labClock, log: silentLog })
+    this.#clock.keepsBack = () => this.lab.keepsBack
+    const parts = () => partsOfEmbedded(this.#options.components, this.nodeNames)
+    this.chaos = new Chaos({ faults: this.lab, clock: labClock, parts })
     this.#store = createMemoryStore()
     this.#config = {
       name: 'embedded',
@@ -135,20 +119,28 @@ export class EmbeddedCluster {
       serviceRange,
       caHash: '',
       nodes: [],
-      extraFlags: mergedFlags(options.extraFlags),
+      extraFlags: mergedFlags(options.extraFlags, options.folder),
     }
   }
 
-  /** Resolves when its nodes are Ready. Rejects with what keeps a component from starting; nothing is left then. */
-  static async start(options: EmbeddedClusterOptions): Promise<EmbeddedCluster> {
-    const cluster = new EmbeddedCluster(options, undefined)
-    return await cluster.#begin(undefined)
+  /**
+   * Resolves when its nodes are Ready. Rejects with what keeps a component from starting; nothing is left then. `baseImage` gives the
+   * text of a base image, where there is one: the cluster starts from it if its options allow.
+   */
+  static async start(
+    options: EmbeddedClusterOptions,
+    baseImage: (kind: BaseImageKind) => string | undefined = () => undefined,
+  ): Promise<EmbeddedCluster> {
+    const cluster = new EmbeddedCluster(options)
+    const kind = baseImageFor(options)
+    const begun = cluster.#begin({ base: kind && baseImage(kind) })
+    return await (options.simulation === undefined ? begun : cluster.#clock.stepUntil(begun))
   }
 
   /** Goes on from an image, on the given port. */
   static async from(image: ClusterImage, port: number): Promise<EmbeddedCluster> {
     const cluster = new EmbeddedCluster({ ...image.options, port }, image)
-    return await cluster.#begin(image)
+    return await cluster.#begin({ image })
   }
 
   get server(): string {
@@ -164,14 +156,28 @@ export class EmbeddedCluster {
   }
 
   get authority() {
-    return {
-      certificatePem: this.#files.readNow(join(this.#paths.pki, 'ca.crt')),
-      privateKeyPem: this.#files.readNow(join(this.#paths.pki, 'ca.key')),
-    }
+    return this.#own.authority
+  }
+
+  /** Certificates of its authorities, PEM. */
+  get authorities() {
+    return this.#own.authorities
   }
 
   get nodeNames(): readonly string[] {
     return [...this.#nodes.keys()]
+  }
+
+  /** Time moves to the next due timer and on, until an object is written or an agent that was started by hand logs, or this much has passed. Resolves with how much did. */
+  async leap(ms: number): Promise<number> {
+    const { time } = this.#clock
+    const startMs = time.nowMs
+    const happened = async (): Promise<number> => (await this.#store.revision()) + this.#logged
+    const before = await happened()
+    await time.leap(ms, async () => (await happened()) === before)
+    // What is sent to clients outside is on its way.
+    await nextTurn()
+    return time.nowMs - startMs
   }
 
   logs(program: Program): readonly string[] {
@@ -180,27 +186,53 @@ export class EmbeddedCluster {
 
   /** Resolves when it is Ready. */
   async addNode(node: EmbeddedNode): Promise<void> {
-    await this.#writeNodeFiles(node.name)
-    this.#nodes.set(node.name, { ...node, component: undefined })
+    await this.#own.writeNode(node.name, this.#config)
+    this.#nodes.set(node.name, { ...node, part: this.#nodePart(node) })
     await this.startNode(node.name)
   }
 
   async startNode(name: string): Promise<void> {
-    const node = this.#node(name)
-    if (node.component !== undefined) return
-    const { args } = planNode(node, this.#config, this.#paths)
-    // Its identity is there already.
-    const kept = args.filter((arg) => !/^--(config|server|discovery-token-ca-cert-hash)=/.test(arg))
-    const component = startComponent('node-agent', kept, this.#around(name))
-    this.#nodes.set(name, { ...node, component })
-    await component.ready
+    await this.#node(name).part.start()
+  }
+
+  /** Starts an agent as a user would by hand, on its way into the cluster. It is one of the nodes from then on. */
+  joinNode(agent: AgentByHand): void {
+    const { name } = agent.options
+    const authorityHash = caHashOf(loadAuthority(this.authority))
+    const given = agent.args({ ...this.#config, caHash: authorityHash }, this.#paths)
+    // What it does before it has something to say.
+    const begun = this.#underWay.begin()
+    const part = this.#createPart(name, async (life) => {
+      const around = this.#around(name, life)
+      const write = (line: string): void => {
+        this.#logged += 1
+        begun()
+        agent.write(line)
+        around.write(line)
+      }
+      return startComponent('node-agent', given, { ...around, write })
+    })
+    this.#nodes.set(name, { name, flags: {}, part })
+    agent.follow(part.start())
+  }
+
+  /** Ends the agent of a node, which stays registered. */
+  async forgetNode(name: string): Promise<void> {
+    await this.#nodes.get(name)?.part.stop()
+    this.#nodes.delete(name)
   }
 
   async stopNode(name: string): Promise<void> {
-    const { component, ...node } = this.#node(name)
-    this.#nodes.set(name, { ...node, component: undefined })
+    const { part } = this.#node(name)
     this.faults.clear(name)
-    await component?.stop()
+    await part.stop()
+  }
+
+  /** A component, or a node's agent. Throws for one that the cluster does not have. */
+  part(name: string): EmbeddedPart {
+    const part = this.#parts.get(name) ?? this.#nodes.get(name)?.part
+    if (part === undefined) throw noSuchPart(name, [...this.#parts.keys(), ...this.#nodes.keys()])
+    return part
   }
 
   async removeNode(name: string): Promise<void> {
@@ -218,10 +250,10 @@ export class EmbeddedCluster {
     const { kvs, revision } = await this.#store.range({ prefix: '' })
     return {
       options: this.#options,
-      nodes: [...this.#nodes.values()].map(({ name, flags, component }) => ({
+      nodes: [...this.#nodes.values()].map(({ name, flags, part }) => ({
         name,
         flags,
-        isStopped: component === undefined,
+        isStopped: !part.isRunning,
       })),
       kvs,
       revision,
@@ -230,24 +262,42 @@ export class EmbeddedCluster {
     }
   }
 
+  /** Hands out every commit from now on, until the signal aborts. */
+  async follow(sink: (events: readonly StoreEvent[]) => void, signal: AbortSignal): Promise<void> {
+    const fromRevision = await this.#store.revision()
+    void this.#store.watch({ prefix: '', fromRevision, signal }, sink)
+  }
+
+  /** A client of the administrator, whose messages travel as those of a part with this name do. */
+  clientOf(part: string): Client {
+    return this.#connect({
+      network: this.#faulty.of(part),
+      underWay: this.#underWay,
+      userAgent: part,
+      clock: this.#clock.of(part),
+    })
+  }
+
   /** Ends the components, clients first. Idempotent. */
   async close(): Promise<void> {
+    await this.chaos.end()
     this.#client?.close()
-    await Promise.all([...this.#nodes.values()].map(async (node) => node.component?.stop()))
-    for (const component of this.#components.splice(0).toReversed()) await component.stop()
+    await Promise.all([...this.#nodes.values()].map(({ part }) => part.stop()))
+    for (const part of [...this.#parts.values()].toReversed()) await part.stop()
     this.#clock.end()
   }
 
-  async #begin(image: ClusterImage | undefined): Promise<EmbeddedCluster> {
+  async #begin({ image, base }: Beginning): Promise<EmbeddedCluster> {
     try {
-      if (image === undefined) await this.#writePki()
+      if (image === undefined) await this.#own.writePki(this.#config)
       else await this.#store.load(image.kvs, image.revision)
-      await this.#startControlPlane(image === undefined)
+      if (base !== undefined) await this.#loadBase(base)
+      await this.#startControlPlane({ image, base })
       const nodes =
         image?.nodes ?? this.#options.nodes.map((node) => ({ ...node, isStopped: false }))
       await Promise.all(
         nodes.map(async ({ isStopped, ...node }) => {
-          if (isStopped) this.#nodes.set(node.name, { ...node, component: undefined })
+          if (isStopped) this.#nodes.set(node.name, { ...node, part: this.#nodePart(node) })
           else await this.addNode(node)
         }),
       )
@@ -258,84 +308,109 @@ export class EmbeddedCluster {
     }
   }
 
-  async #startControlPlane(isNew: boolean): Promise<void> {
-    const [apiServer] = planCluster(this.#config, this.#paths)
-    if (apiServer === undefined) throw new Error('the plan has no API server')
-    const { initialState } = this.#options
-    // A saved cluster may hold what cannot be read.
-    const given = { store: this.#store, isProven: initialState === undefined }
-    const around = { ...this.#around(apiServer.name), given }
-    // An image has it already.
-    const begins = isNew && initialState !== undefined ? [`--initial-state=${initialState}`] : []
-    const server = startComponent('api-server', [...apiServer.args, ...begins], around)
-    this.#components.push(server)
-    const { port } = await server.ready
+  async #loadBase(base: string): Promise<void> {
+    const clock = this.#clock.of('api-server')
+    const kvs = filledImage(base, { clock, ...this.authorities })
+    await this.#store.load(kvs, kvs.length)
+  }
+
+  async #startControlPlane({ image, base }: Beginning): Promise<void> {
+    const isNew = image === undefined
+    const server = this.#serverPart(isNew)
+    this.#parts.set('api-server', server)
+    const { port } = await server.start()
     this.#config = { ...this.#config, port: Number(port) }
-    if (isNew) await this.#createObjects()
+    if (isNew) await this.#createObjects(base !== undefined)
     const others = planCluster(this.#config, this.#paths).filter(({ program }) =>
       this.#options.components.includes(program),
     )
     await Promise.all(
       others.map(async ({ program, args, files }) => {
-        for (const file of files) if (file.kind === 'kubeconfig') await this.#writeKubeconfig(file)
-        const component = startComponent(program, args, this.#around(program))
-        this.#components.push(component)
-        await component.ready
+        for (const file of files)
+          if (file.kind === 'kubeconfig') await this.#own.writeKubeconfig(file, this.#config)
+        const part = this.#createPart(program, async (life) =>
+          startComponent(program, args, this.#around(program, life)),
+        )
+        this.#parts.set(program, part)
+        await part.start()
       }),
     )
   }
 
-  async #createObjects(): Promise<void> {
-    const { certificatePem } = this.authority
-    await createObjects(this.#admin, [
-      ...joinObjects({ dialect, server: this.server, authorityPem: certificatePem }),
-      defaultStorage(dialect),
-    ])
-  }
-
-  async #writePki(): Promise<void> {
-    const pki = createPki({
-      apiServer: apiServerNames(this.#config),
-      nowMs: Math.min(this.#clock.now(), systemClock.now()),
-      untilMs: certificatesEndMs,
+  #serverPart(isNew: boolean): EmbeddedPart {
+    const { initialState } = this.#options
+    return this.#createPart('api-server', async (life, runs) => {
+      const [planned] = planCluster(this.#config, this.#paths)
+      if (planned === undefined) throw new Error('the plan has no API server')
+      // A saved cluster may hold what cannot be read.
+      const given = { store: heldStore(this.#store, life), isProven: initialState === undefined }
+      // An image has it already, and so has a later run.
+      const isFirst = isNew && runs === 1 && initialState !== undefined
+      const begins = isFirst ? [`--initial-state=${initialState}`] : []
+      const around = { ...this.#around(planned.name, life), given }
+      return startComponent('api-server', [...planned.args, ...begins], around)
     })
-    for (const [name, text] of pkiTexts(pki))
-      await this.#files.write(join(this.#paths.pki, name), text)
   }
 
-  async #writeKubeconfig(file: {
-    readonly path: string
-    readonly credential: CredentialName
-  }): Promise<void> {
-    const at = { config: this.#config, paths: this.#paths }
-    await this.#files.write(file.path, await credentialKubeconfig(file.credential, at))
+  #nodePart(node: EmbeddedNode): EmbeddedPart {
+    return this.#createPart(node.name, async (life) => {
+      const { args } = planNode(node, this.#config, this.#paths)
+      // Its identity is there already.
+      const kept = args.filter(
+        (arg) => !/^--(config|server|discovery-token-ca-cert-hash)=/.test(arg),
+      )
+      return startComponent('node-agent', kept, this.#around(node.name, life))
+    })
   }
 
-  /** The node's identity, as it would have it after a join; one from before stays. */
-  async #writeNodeFiles(nodeName: string): Promise<void> {
-    const rootDir = join(this.#paths.nodes, nodeName)
-    const certDir = join(rootDir, 'pki')
-    const files = this.#files
-    if ((await readNodeCredential(certDir, clientCredentialFile, files)) === undefined) {
-      const { certificatePem: cert, privateKeyPem: key } = issue(loadAuthority(this.authority), {
-        profile: clientProfile(nodeSubject(nodeName)),
-        nowMs: this.#clock.now(),
-      })
-      await writeNodeCredential(certDir, clientCredentialFile, { cert, key }, files)
-    }
-    const place = { nodeName, certDir, kubeconfig: join(rootDir, 'kubeconfig'), files }
-    await writeNodeKubeconfig(place, { server: this.server, ca: this.authority.certificatePem })
-  }
-
-  #around(part: string): Surroundings {
-    return {
-      clock: this.#clock.of(part),
-      files: this.#files,
-      network: this.#network,
+  #createPart(
+    name: string,
+    launch: (life: ComponentLife, runs: number) => Promise<EmbeddedComponent>,
+  ): EmbeddedPart {
+    return new EmbeddedPart({
+      launch,
       underWay: this.#underWay,
-      failed: (text) => this.faults.report(part, text),
-      write: (line) => this.#logs.write(line),
+      clock: this.#clock,
+      onReady: (runs) => this.#levers.started(name, runs),
+      onFailure: (error) =>
+        this.faults.report(name, `the ${name} did not start again: ${messageOf(error)}`),
+    })
+  }
+
+  /** A base image has all but those with the cluster's address. */
+  async #createObjects(hasBase: boolean): Promise<void> {
+    const { server } = this
+    const { certificatePem: authorityPem } = this.authority
+    const objects = [...joinObjects({ dialect, server, authorityPem }), defaultStorage(dialect)]
+    const isMissing = ({ object }: PlacedObject): boolean =>
+      !hasBase || JSON.stringify(object).includes(server)
+    await createObjects(this.#admin, objects.filter(isMissing))
+  }
+
+  #around(part: string, life: ComponentLife): Surroundings {
+    return {
+      clock: heldClock(this.#clock.of(part), life),
+      files: this.#files,
+      network: heldNetwork(this.#faulty.of(part), life),
+      underWay: life.underWay,
+      suspension: life,
+      failed: (text, error) => {
+        if (this.#options.restarts ?? this.#levers.isMeant(part, error)) this.part(part).crashed()
+        else this.faults.report(part, text)
+      },
+      write: (line) => life.run(() => this.#logs.write(line)),
     }
+  }
+
+  #createLevers(clock: Clock): EmbeddedLevers {
+    return new EmbeddedLevers({
+      clock,
+      network: this.#faulty,
+      programs: () => this.#options.components,
+      nodes: () => this.nodeNames,
+      part: (name) => this.part(name),
+      client: () => this.#connect(),
+    })
   }
 
   #node(name: string): RunningNode {
@@ -345,15 +420,19 @@ export class EmbeddedCluster {
   }
 
   get #admin(): Client {
-    const pki = (file: string): string => this.#files.readNow(join(this.#paths.pki, file))
-    this.#client ??= createClient({
+    this.#client ??= this.#connect()
+    return this.#client
+  }
+
+  #connect(around: Partial<ClientOptions> = {}): Client {
+    return createClient({
       server: this.server,
-      ca: pki('ca.crt'),
-      credentials: { cert: pki('admin.crt'), key: pki('admin.key') },
+      ca: this.#own.pki('ca.crt'),
+      credentials: { cert: this.#own.pki('admin.crt'), key: this.#own.pki('admin.key') },
       network: this.#network,
       dialect,
       clock: this.#clock.of('cluster'),
+      ...around,
     })
-    return this.#client
   }
 }

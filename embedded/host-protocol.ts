@@ -1,6 +1,14 @@
 /** The messages between a thread that uses embedded clusters and the thread that hosts them. */
+import type { ChaosReport } from '../cluster/lab/chaos/chaos-report.ts'
+import type { ChaosRequest } from '../cluster/lab/chaos/chaos-request.ts'
+import type { FaultRequest } from '../cluster/lab/fault-request.ts'
+import type { FaultStatus } from '../cluster/lab/fault-spec.ts'
+import type { TimeState } from '../cluster/lab/lab.ts'
+import type { TimeRequest } from '../cluster/lab/time-request.ts'
 import type { Program } from '../cluster/plan/cluster-config.ts'
-import type { EmbeddedClusterOptions, EmbeddedNode } from './embedded-cluster.ts'
+import type { AgentByHandOptions } from './agent-by-hand.ts'
+import type { EmbeddedClusterOptions, EmbeddedNode } from './embedded-options.ts'
+import type { PartVerb } from './embedded-part.ts'
 
 /** A cluster as its user sees it. */
 export interface HostedCluster {
@@ -9,14 +17,19 @@ export interface HostedCluster {
   readonly server: string
   readonly authority: { readonly certificatePem: string; readonly privateKeyPem: string }
   readonly nodes: readonly string[]
-  /** How far its clock is ahead of real time. */
-  readonly aheadMs: number
+  readonly time: TimeState
 }
 
 export interface HostedImage {
   readonly image: number
   readonly resourceVersion: string
   readonly takenAtMs: number
+}
+
+/** How far time has leapt, and what time it is. */
+export interface Leap {
+  readonly leaptMs: number
+  readonly time: TimeState
 }
 
 interface OfCluster {
@@ -36,9 +49,25 @@ export interface HostCalls {
   startNode: { request: OfNode; answer: undefined }
   stopNode: { request: OfNode; answer: undefined }
   removeNode: { request: OfNode; answer: undefined }
+  /** Starts an agent by hand; `agentJoined` and `agentLogged` wait for it. */
+  joinNode: { request: OfCluster & { readonly agent: AgentByHandOptions }; answer: undefined }
+  agentJoined: { request: OfNode; answer: undefined }
+  /** `pattern`: a regular expression. */
+  agentLogged: { request: OfNode & { readonly pattern: string }; answer: undefined }
+  agentLines: { request: OfNode; answer: readonly string[] }
+  /** Ends it; what waits for it rejects. */
+  agentLeaves: { request: OfNode; answer: undefined }
+  /** On a component, or a node's agent. */
+  act: { request: OfNode & { readonly verb: PartVerb }; answer: undefined }
   logs: { request: OfCluster & { readonly program: Program }; answer: readonly string[] }
-  /** How far the clock is ahead then. */
-  advance: { request: OfCluster & { readonly ms: number }; answer: number }
+  /** As `EmbeddedCluster.leap`. */
+  leap: { request: OfCluster & { readonly ms: number }; answer: Leap }
+  time: { request: OfCluster & { readonly ask: TimeRequest }; answer: TimeState }
+  faults: {
+    request: OfCluster & { readonly ask: FaultRequest }
+    answer: readonly FaultStatus[]
+  }
+  chaos: { request: OfCluster & { readonly ask: ChaosRequest }; answer: ChaosReport }
   snapshot: { request: OfCluster; answer: HostedImage }
   /** What a later `restore` goes back to by default is the cluster as it is now. */
   markStart: { request: OfCluster; answer: undefined }

@@ -1,8 +1,12 @@
 /** Host: the embedded clusters of a thread, and the images that were taken of them, by number. */
-import { systemClock } from '../components/component-base/clock.ts'
+import { answerChaos } from '../cluster/lab/chaos/chaos-request.ts'
+import { answerFaults } from '../cluster/lab/fault-request.ts'
+import { answerTime } from '../cluster/lab/time-request.ts'
 import { messageOf } from '../components/component-base/log.ts'
+import { agentCalls } from './host-agents.ts'
+import { readBaseImage } from './base-image.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
-import type { ClusterImage } from './embedded-cluster.ts'
+import type { ClusterImage } from './cluster-image.ts'
 import { SpareCluster } from './spare-cluster.ts'
 import type { HostCallName, HostCalls, HostedCluster, HostFaults } from './host-protocol.ts'
 
@@ -55,7 +59,7 @@ class Register<T> {
 export function createHost(onFaults: (faults: HostFaults) => void = () => {}): Handlers {
   const clusters = new Register<Hosted>('the cluster has been stopped')
   const images = new Register<ClusterImage>('the snapshot has been disposed')
-  const follow = (id: number, cluster: EmbeddedCluster): HostedCluster => {
+  const follow = (id: number, cluster: EmbeddedCluster): Promise<HostedCluster> => {
     cluster.faults.follow((faults) => onFaults({ cluster: id, faults }))
     return describe(id, cluster)
   }
@@ -68,12 +72,9 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
       return undefined
     },
     ...nodeCalls(clusters),
+    ...agentCalls((id) => clusters.get(id).cluster),
     logs: async ({ cluster, program }) => clusters.get(cluster).cluster.logs(program),
-    advance: async ({ cluster: id, ms }) => {
-      const { cluster } = clusters.get(id)
-      await cluster.clock.advance(ms)
-      return aheadOf(cluster)
-    },
+    ...labCalls(clusters),
     snapshot: async ({ cluster }) => {
       const image = await clusters.get(cluster).cluster.image()
       const { revision, clock } = image
@@ -94,7 +95,7 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
         // What its parts write as they start is written by then: the same resourceVersions each time.
         await next.clock.settled()
         clusters.replace(id, { cluster: next, first })
-        return follow(id, next)
+        return await follow(id, next)
       } catch (error) {
         clusters.remove(id)
         const why = `the cluster has been stopped, since it cannot start again: ${messageOf(error)}`
@@ -116,7 +117,7 @@ function startCalls(
   add: (cluster: EmbeddedCluster) => Promise<HostedCluster>,
 ): Pick<Handlers, 'prepare' | 'start'> {
   const spare = new SpareCluster(async (options) => {
-    const cluster = await EmbeddedCluster.start(options)
+    const cluster = await EmbeddedCluster.start(options, readBaseImage)
     // What follows from its start is a part of what a reset goes back to; else each reset would do it again, in an order of its own.
     await cluster.clock.settled()
     return cluster
@@ -130,9 +131,24 @@ function startCalls(
   }
 }
 
+function labCalls(
+  clusters: Register<Hosted>,
+): Pick<Handlers, 'leap' | 'time' | 'faults' | 'chaos'> {
+  return {
+    leap: async ({ cluster: id, ms }) => {
+      const { cluster } = clusters.get(id)
+      const leaptMs = await cluster.leap(ms)
+      return { leaptMs, time: await cluster.clock.time.state() }
+    },
+    time: async ({ cluster, ask }) => answerTime(clusters.get(cluster).cluster.clock.time, ask),
+    faults: async ({ cluster, ask }) => answerFaults(clusters.get(cluster).cluster.lab, ask),
+    chaos: async ({ cluster, ask }) => answerChaos(clusters.get(cluster).cluster.chaos, ask),
+  }
+}
+
 function nodeCalls(
   clusters: Register<Hosted>,
-): Pick<Handlers, 'addNode' | 'startNode' | 'stopNode' | 'removeNode'> {
+): Pick<Handlers, 'addNode' | 'startNode' | 'stopNode' | 'removeNode' | 'act'> {
   const on = (act: (cluster: EmbeddedCluster, name: string) => Promise<void>) => {
     const handle: Handlers['stopNode'] = async ({ cluster, name }) => {
       await act(clusters.get(cluster).cluster, name)
@@ -148,14 +164,17 @@ function nodeCalls(
     startNode: on((cluster, name) => cluster.startNode(name)),
     stopNode: on((cluster, name) => cluster.stopNode(name)),
     removeNode: on((cluster, name) => cluster.removeNode(name)),
+    act: async ({ cluster, name, verb }) => {
+      const { cluster: one } = clusters.get(cluster)
+      if (verb === 'stop') one.faults.clear(name)
+      await one.part(name).act(verb)
+      return undefined
+    },
   }
 }
 
-function aheadOf({ clock }: EmbeddedCluster): number {
-  return clock.now() - systemClock.now()
-}
-
-function describe(id: number, cluster: EmbeddedCluster): HostedCluster {
+async function describe(id: number, cluster: EmbeddedCluster): Promise<HostedCluster> {
   const { server, authority, nodeNames } = cluster
-  return { cluster: id, server, authority, nodes: nodeNames, aheadMs: aheadOf(cluster) }
+  const time = await cluster.clock.time.state()
+  return { cluster: id, server, authority, nodes: nodeNames, time }
 }

@@ -1,6 +1,6 @@
 /** SpareCluster: a cluster that starts before it is asked for, while a test runner collects its tests. */
 import { isDeepStrictEqual } from 'node:util'
-import type { EmbeddedClusterOptions } from './embedded-cluster.ts'
+import type { EmbeddedClusterOptions } from './embedded-options.ts'
 
 /** As far as this file needs it: an EmbeddedCluster. */
 interface Closeable {

@@ -1,4 +1,5 @@
 /** Cluster: what both forms of a cluster share, over the form. */
+import { faultShape } from '../cluster/lab/check-fault.ts'
 import { serveApiService } from './api-service.ts'
 import { applyManifests } from './apply-manifests.ts'
 import type { ClusterForm } from './cluster-form.ts'
@@ -8,32 +9,51 @@ import { createConversions } from './conversion.ts'
 import { expectObjects } from './expect.ts'
 import { createIdentities, userNameOf } from './identities.ts'
 import { readManifests } from './manifests.ts'
+import type { HeldMonitor } from './monitor.ts'
 import { objectClientOver } from './object-client.ts'
 import {
   checkApiService,
   checkApplied,
   checkConversion,
+  checkChaos,
   checkDuration,
   checkHandler,
   checkIdentity,
+  checkMoment,
+  checkMonitor,
   checkNamespace,
   checkNode,
+  checkScenarioOptions,
+  checkSettle,
   checkWebhook,
 } from './options.ts'
+import { checkedBy } from './option-shapes.ts'
+import { runChaos } from './run-chaos.ts'
 import { saveTo } from './save-to.ts'
 import { storyOf } from './story.ts'
-import type { Cluster, ClusterNode, Identity, Registration, Snapshot } from './types.ts'
+import type {
+  Cluster,
+  ClusterClock,
+  ClusterFaults,
+  ClusterMonitor,
+  ClusterNode,
+  Identity,
+  MonitorOptions,
+  Registration,
+  Snapshot,
+} from './types.ts'
 import { serveWebhook } from './webhook.ts'
 
 /** What ends with the cluster. */
 interface Holdings {
   readonly connections: Set<Connection>
   readonly registrations: Set<Registration>
+  readonly monitors: Set<HeldMonitor>
 }
 
 export function clusterOver(form: ClusterForm): Cluster {
   const identities = createIdentities(form.authority)
-  const held: Holdings = { connections: new Set(), registrations: new Set() }
+  const held: Holdings = { connections: new Set(), registrations: new Set(), monitors: new Set() }
   let stopped: Promise<void> | undefined
 
   const open = (identity: Identity, namespace?: string): Connection => {
@@ -68,20 +88,49 @@ export function clusterOver(form: ClusterForm): Cluster {
       return form.nodeNames().map((name) => nodeOf(form, name))
     },
     ...nodeCalls(form),
-    clock: {
-      now: () => new Date(form.clock.now()),
-      advance: (by) => form.advance(checkDuration('advance', by)),
-    },
+    clock: clockOf(form),
+    faults: faultsOf(form),
     logs: (component) => form.logs(component),
-    ...momentsOf(form),
+    ...momentsOf(form, held),
     save: (file) => saveTo(file, own, form.nodeNames()),
     ...handlerCalls(form, own, held),
+    monitor: async (given) => {
+      const checked = checkMonitor(given)
+      return await holdMonitor(form, open('admin'), { checked, held })
+    },
+    scenario: async (what, options) => {
+      const checked = checkScenarioOptions(options)
+      const { runOn } = await import('./run-scenario.ts')
+      return await runOn(form, what, checked)
+    },
     story: ({ namespace = admin.namespace } = {}) =>
       storyOf({ client: admin, form }, { namespace }),
     stop: () => (stopped ??= endAll(form, held)),
     [Symbol.asyncDispose]: () => cluster.stop(),
   }
   return cluster
+}
+
+function clockOf({ clock, time }: ClusterForm): ClusterClock {
+  return {
+    now: () => new Date(clock.now()),
+    pause: async () => void (await time.pause()),
+    resume: async () => void (await time.resume()),
+    speed: async (times) => void (await time.speed(times)),
+    advance: async (by) => void (await time.advance({ ms: checkDuration('advance', by) })),
+    advanceTo: async (to) => void (await time.advance({ toMs: checkMoment('advanceTo', to) })),
+    step: async () => void (await time.step()),
+    settle: async (options = {}) => void (await time.settle(checkSettle(options))),
+  }
+}
+
+function faultsOf({ faults, chaos }: ClusterForm): ClusterFaults {
+  return {
+    add: async (fault) => await faults.add(checkedBy(faultShape, 'faults.add', fault)),
+    list: () => faults.list(),
+    heal: (name) => faults.heal(name),
+    chaos: async (options, meanwhile) => await runChaos(chaos, checkChaos(options), meanwhile),
+  }
 }
 
 /** A client that the cluster forgets when it is closed. */
@@ -105,6 +154,23 @@ function hold(registration: Registration, { registrations }: Holdings): Registra
   }
   registrations.add(registration)
   return { dispose, [Symbol.asyncDispose]: dispose }
+}
+
+/** Until it is stopped, the monitor ends with the cluster. */
+async function holdMonitor(
+  form: ClusterForm,
+  connection: Connection,
+  { checked, held }: { readonly checked: MonitorOptions; readonly held: Holdings },
+): Promise<ClusterMonitor> {
+  const onStop = (): void => {
+    held.connections.delete(connection)
+    held.monitors.delete(one)
+  }
+  // It brings CEL, which a start has no use for.
+  const { monitorCluster } = await import('./monitor.ts')
+  const one: HeldMonitor = await monitorCluster(form, connection, { ...checked, onStop })
+  held.monitors.add(one)
+  return one.monitor
 }
 
 /** What handlers of this process answer. */
@@ -131,7 +197,11 @@ function handlerCalls(
   }
 }
 
-async function endAll(form: ClusterForm, { connections, registrations }: Holdings): Promise<void> {
+async function endAll(
+  form: ClusterForm,
+  { connections, registrations, monitors }: Holdings,
+): Promise<void> {
+  await Promise.allSettled([...monitors].map(({ monitor }) => monitor.stop()))
   const disposed = await Promise.allSettled([...registrations].map((one) => one.dispose()))
   for (const { client } of connections) client.close()
   await form.close()
@@ -176,8 +246,14 @@ function nodeCalls(form: ClusterForm): Pick<Cluster, 'node' | 'addNode'> {
 }
 
 /** Snapshots and what is made of them. */
-function momentsOf(form: ClusterForm): Pick<Cluster, 'snapshot' | 'restore' | 'reset' | 'fork'> {
+function momentsOf(
+  form: ClusterForm,
+  { monitors }: Holdings,
+): Pick<Cluster, 'snapshot' | 'restore' | 'reset' | 'fork'> {
   const ids = new WeakMap<Snapshot, string>()
+  const restartMonitors = (): void => {
+    for (const one of monitors) one.restart()
+  }
   return {
     snapshot: async () => {
       const { id, resourceVersion, takenAtMs, drop } = await form.snapshot()
@@ -190,8 +266,12 @@ function momentsOf(form: ClusterForm): Pick<Cluster, 'snapshot' | 'restore' | 'r
       const id = ids.get(to)
       if (id === undefined) throw new TypeError('restore: this is no snapshot of this cluster')
       await form.restore(id)
+      restartMonitors()
     },
-    reset: () => form.reset(),
+    reset: async () => {
+      await form.reset()
+      restartMonitors()
+    },
     fork: async () => clusterOver(await form.fork()),
   }
 }

@@ -5,6 +5,7 @@ import { createClient } from '../components/client/client.ts'
 import type { Client } from '../components/client/client.ts'
 import { createKubeconfig, kubeconfigDocument } from '../components/client/kubeconfig.ts'
 import type { Clock } from '../components/component-base/clock.ts'
+import type { UnderWay } from '../components/component-base/under-way.ts'
 import { yamlOf } from '../components/machinery/values/yaml.ts'
 import { createKinds } from './kinds.ts'
 import type { Kinds } from './kinds.ts'
@@ -22,6 +23,8 @@ export interface ConnectionOptions {
   readonly namespace?: string | undefined
   /** What stands before the first slash is the field manager of writes that name none. Default `kube-skiff`. */
   readonly userAgent?: string | undefined
+  /** Counts its requests until their answers have come. */
+  readonly underWay?: UnderWay | undefined
   /** How the kubeconfig calls the user; default `user`. */
   readonly user?: string | undefined
 }
@@ -39,9 +42,9 @@ export const productName = 'kube-skiff'
 /** A connection that is not opened before its first request; its owner closes `client`. */
 export function connect(options: ConnectionOptions): Connection {
   const { server, ca, credentials, dialect, clock } = options
-  const { namespace = 'default', userAgent = productName, user = 'user' } = options
+  const { namespace = 'default', userAgent = productName, user = 'user', underWay } = options
   const shown = credentials === undefined ? {} : { credentials }
-  const client = createClient({ server, ca, ...shown, dialect, clock, userAgent })
+  const client = createClient({ server, ca, ...shown, dialect, clock, userAgent, underWay })
   return {
     client,
     kinds: createKinds(client),

@@ -3,7 +3,7 @@
  * server checks them (upstream: apiextensions-apiserver pkg/apiserver/conversion/webhook_converter.go).
  */
 import { messageOf } from '../components/component-base/log.ts'
-import { found } from '../scenarios/engine/shape.ts'
+import { found } from '../cluster/shape.ts'
 import type { ConversionHandler, KubernetesObject } from './types.ts'
 
 interface ConversionReview {

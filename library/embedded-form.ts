@@ -1,18 +1,23 @@
 /** An embedded cluster: all of it in one thread of this process, which all embedded clusters of the process share. */
 import { dialects } from '../components/api/dialect.ts'
+import { chaosOver } from '../cluster/lab/chaos/chaos-request.ts'
+import { faultsOver } from '../cluster/lab/fault-request.ts'
 import { systemClock } from '../components/component-base/clock.ts'
-import type { Clock } from '../components/component-base/clock.ts'
 import type { HostedCluster } from '../embedded/host-protocol.ts'
 import type { HostThread } from '../embedded/host-thread.ts'
 import type { ClusterForm } from './cluster-form.ts'
+import { followTimeOf } from './followed-time.ts'
 import { embeddedNode, embeddedOptions } from './embedded-options.ts'
 import { hostThread } from './host-thread.ts'
+import { startAgent } from './embedded-agent.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 
 export async function startEmbedded(
   options: StartClusterOptions & {
     readonly nodes: readonly NodeOptions[]
     readonly waitMs: number
+    /** On disk, for checkpoints of a cluster whose components start again when they end by themselves. */
+    readonly folder?: string
   },
 ): Promise<ClusterForm> {
   const host = hostThread()
@@ -57,13 +62,14 @@ function sound(host: HostThread, cluster: number) {
 
 function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
   const { cluster, server, authority } = hosted
-  let { aheadMs } = hosted
   const names = new Set(hosted.nodes)
   const whileSound = sound(host, cluster)
-  const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+  const { time, clock, speed, note } = followTimeOf(hosted.time, (ask) =>
+    whileSound(() => host.call('time', { cluster, ask })),
+  )
   const restore = async (image: number | undefined): Promise<void> => {
     const restored = await host.call('restore', { cluster, image })
-    ;({ aheadMs } = restored)
+    note(restored.time)
     names.clear()
     for (const name of restored.nodes) names.add(name)
   }
@@ -73,6 +79,9 @@ function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
     authority,
     dialect: dialects.kubernetes,
     clock,
+    time,
+    chaos: chaosOver((ask) => whileSound(() => host.call('chaos', { cluster, ask }))),
+    faults: faultsOver((ask) => whileSound(() => host.call('faults', { cluster, ask }))),
     fault: () => host.faultOf(cluster),
     nodeNames: () => [...names],
     addNode: async (node) => {
@@ -80,17 +89,20 @@ function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
       names.add(node.name)
     },
     startNode: (name) => host.call('startNode', { cluster, name }),
+    startAgent: (agent) => startAgent(agent, { host, cluster }),
+    speed,
+    leap: async (ms) => {
+      const leap = await host.call('leap', { cluster, ms })
+      note(leap.time)
+      return leap.leaptMs
+    },
+    act: async (verb, name) => await host.call('act', { cluster, name, verb }),
     stopNode: (name) => host.call('stopNode', { cluster, name }),
     removeNode: async (name) => {
       await host.call('removeNode', { cluster, name })
       names.delete(name)
     },
     logs: (program) => host.call('logs', { cluster, program }),
-    advance: async (ms) => {
-      await whileSound(async () => {
-        aheadMs = await host.call('advance', { cluster, ms })
-      })
-    },
     snapshot: async () => {
       const { image, resourceVersion, takenAtMs } = await whileSound(() =>
         host.call('snapshot', { cluster }),

@@ -1,6 +1,6 @@
 /** The options of a cluster as the thread that hosts it takes them. */
 import { resolve } from 'node:path'
-import type { EmbeddedClusterOptions, EmbeddedNode } from '../embedded/embedded-cluster.ts'
+import type { EmbeddedClusterOptions, EmbeddedNode } from '../embedded/embedded-options.ts'
 import { nodeFlags } from './node-flags.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 
@@ -10,7 +10,10 @@ export function embeddedNode(node: NodeOptions): EmbeddedNode {
 
 /** Options that are equal to the user make equal ones: a cluster may have been prepared for them. */
 export function embeddedOptions(
-  options: StartClusterOptions & { readonly nodes: readonly NodeOptions[] },
+  options: StartClusterOptions & {
+    readonly nodes: readonly NodeOptions[]
+    readonly folder?: string
+  },
 ): EmbeddedClusterOptions {
   const { nodes, components = ['controller-manager', 'scheduler'], flags = {}, port = 0 } = options
   return {
@@ -21,6 +24,7 @@ export function embeddedOptions(
     seed: options.seed ?? 1,
     startAtMs: options.startAt?.getTime(),
     initialState: options.from === undefined ? undefined : resolve(options.from),
+    ...(options.folder === undefined ? {} : { folder: options.folder, restarts: true }),
   }
 }
 

@@ -1,8 +1,8 @@
-/** Shapes of options in code: the language of `scenarios/engine/shape.ts`, without variables, and with undefined for what is not given. */
+/** Shapes of options in code: the language of `cluster/shape.ts`, without variables, and with undefined for what is not given. */
 import { nearestName } from '../components/component-base/flags.ts'
-import { found, plain } from '../scenarios/engine/shape.ts'
-import type { Issue, ObjectOf, Optional, Shape } from '../scenarios/engine/shape.ts'
-import { pathText } from '../scenarios/engine/yaml.ts'
+import { found, plain } from '../cluster/shape.ts'
+import type { Issue, ObjectOf, Optional, Shape } from '../cluster/shape.ts'
+import { pathText } from '../cluster/path.ts'
 import { durationForm, durationMs } from './duration.ts'
 import { OptionError } from './option-error.ts'
 

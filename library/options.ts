@@ -1,8 +1,10 @@
 /** Options of clusters, checked at the door: unknown names, wrong types, values out of range. Durations come out in milliseconds. */
 import { subdomain } from '../components/machinery/validation/names.ts'
 import { parseQuantity } from '../components/machinery/values/quantity.ts'
-import { optional, plain } from '../scenarios/engine/shape.ts'
-import type { Shape } from '../scenarios/engine/shape.ts'
+import type { ChaosSpec } from '../cluster/lab/chaos/chaos-report.ts'
+import { mixOf, mixShape, seedShape } from '../cluster/lab/chaos/mix-shape.ts'
+import { optional, plain } from '../cluster/shape.ts'
+import type { Shape } from '../cluster/shape.ts'
 import { parseCondition } from '../scenarios/engine/where.ts'
 import {
   anyObject,
@@ -29,7 +31,9 @@ import type {
   Expectation,
   Identity,
   KubernetesObject,
+  MonitorOptions,
   NodeOptions,
+  ScenarioOptions,
   StartClusterOptions,
   WebhookOptions,
 } from './types.ts'
@@ -322,9 +326,75 @@ export function checkNamespace(door: string, value: unknown = {}): { readonly na
   return checkedBy(options('an object', { namespace: optional(word) }), door, value)
 }
 
+const scenarioFields = {
+  variables: optional(anyObject),
+  signal: optional(signal),
+} satisfies ShapesOf<ScenarioOptions>
+const scenarioOptions = options('an object', scenarioFields)
+
+/** Throws an OptionError. */
+export function checkScenarioOptions(value: unknown = {}): ScenarioOptions {
+  return checkedBy(scenarioOptions, 'scenario', value)
+}
+
 /** A duration that is given as it is, in milliseconds. Throws an OptionError. */
 export function checkDuration(door: string, value: unknown): number {
   return checkedBy(duration, door, value)
+}
+
+/** A moment, in milliseconds since the epoch. Throws an OptionError. */
+export function checkMoment(door: string, value: unknown): number {
+  return checkedBy(date, door, value).getTime()
+}
+
+const settleOptions = options('an object', { idle: optional(duration), most: optional(duration) })
+
+/** What `ClusterClock.settle` takes. Throws an OptionError. */
+export function checkSettle(value: unknown): { idleMs?: number; mostMs?: number } {
+  const { idle, most } = checkedBy(settleOptions, 'settle', value)
+  return {
+    ...(idle === undefined ? {} : { idleMs: idle }),
+    ...(most === undefined ? {} : { mostMs: most }),
+  }
+}
+
+const chaosOptions = options('options of a chaos', {
+  seed: optional(seedShape),
+  for: duration,
+  mix: optional(mixShape),
+})
+
+/** Milliseconds, and a mix in which they are, too. */
+export function checkChaos(value: unknown): ChaosSpec {
+  const { seed, for: forMs, mix } = checkedBy(chaosOptions, 'faults.chaos', value)
+  return {
+    forMs,
+    ...(seed === undefined ? {} : { seed }),
+    ...(mix === undefined ? {} : { mix: mixOf(mix) }),
+  }
+}
+
+const monitor = options('options of a monitor', {
+  monitors: optional(
+    listOf(
+      'a list of monitors',
+      either(
+        'string',
+        word,
+        options('a monitor', { name: optional(word), kind: word, expression: word }),
+      ),
+    ),
+  ),
+  onViolation: optional(
+    plain('a function', (value) =>
+      typeof value === 'function' ? (value as MonitorOptions['onViolation']) : undefined,
+    ),
+  ),
+} satisfies ShapesOf<MonitorOptions>)
+
+/** Throws an OptionError. */
+export function checkMonitor(value: unknown = {}): MonitorOptions {
+  return checkedBy(monitor, 'monitor', value)
 }
 
 const applied = listOf('a list', either('string', word, kubernetesObject))

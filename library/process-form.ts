@@ -1,14 +1,16 @@
 /** A cluster of processes, as `skiff up` makes it; it ends with this process, however that ends. */
 import { randomBytes } from 'node:crypto'
-import { systemClock } from '../components/component-base/clock.ts'
 import { dialectOf } from '../cluster/plan/cluster-config.ts'
 import type { NodeConfig } from '../cluster/plan/cluster-config.ts'
 import { startCluster } from '../cluster/cluster.ts'
 import type { Cluster } from '../cluster/cluster.ts'
+import type { TimeState } from '../cluster/lab/lab.ts'
 import { lastLines } from '../cluster/log-tail.ts'
 import { readCheckedCredential } from '../cluster/state/check-pki.ts'
 import { logOf } from '../cluster/state/state-dir.ts'
+import { processCluster } from '../scenarios/engine/process-cluster.ts'
 import type { ClusterForm } from './cluster-form.ts'
+import { followTimeOf } from './followed-time.ts'
 import { nodeFlags } from './node-flags.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 
@@ -41,15 +43,20 @@ export async function startProcesses(
       if (options.components?.includes(name) === false)
         await cluster.control.call('stop-component', { name })
     await Promise.all(nodes.map((node) => cluster.addNode(configOf(node), { waitMs })))
-    return formOf(cluster, nodes)
+    return formOf(cluster, nodes, await cluster.lab.time.state())
   } catch (error) {
     await cluster[Symbol.asyncDispose]()
     throw error
   }
 }
 
-function formOf(cluster: Cluster, nodes: readonly NodeOptions[]): ClusterForm {
+function formOf(
+  cluster: Cluster,
+  nodes: readonly NodeOptions[],
+  timeState: TimeState,
+): ClusterForm {
   const { config, paths, control } = cluster
+  const { time, clock } = followTimeOf(timeState, (request) => control.call('time', request))
   const names = new Set(nodes.map(({ name }) => name))
   const embeddedOnly = async (): Promise<never> => {
     throw new Error('only embedded clusters can do this: start the cluster without form: processes')
@@ -59,7 +66,11 @@ function formOf(cluster: Cluster, nodes: readonly NodeOptions[]): ClusterForm {
     server: cluster.server,
     authority: readCheckedCredential(paths, 'ca'),
     dialect: dialectOf(config),
-    clock: systemClock,
+    clock,
+    time,
+    faults: cluster.lab.faults,
+    chaos: cluster.lab.chaos,
+    processes: processCluster(cluster),
     // The supervisor starts again what fails.
     fault: () => new AbortController().signal,
     nodeNames: () => [...names],
@@ -82,7 +93,6 @@ function formOf(cluster: Cluster, nodes: readonly NodeOptions[]): ClusterForm {
       const files = component === 'node-agent' ? [...names] : [component]
       return files.flatMap((name) => lastLines(logOf(paths, name), mostLogLines))
     },
-    advance: embeddedOnly,
     snapshot: embeddedOnly,
     restore: embeddedOnly,
     // It has no reset.

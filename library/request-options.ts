@@ -1,6 +1,6 @@
 /** Arguments of clients, checked at the door. A name that is missing would turn a request for one object into one for all. */
-import { plain } from '../scenarios/engine/shape.ts'
-import { optional } from '../scenarios/engine/shape.ts'
+import { plain } from '../cluster/shape.ts'
+import { optional } from '../cluster/shape.ts'
 import {
   anyObject,
   checkedBy,

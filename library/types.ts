@@ -162,11 +162,112 @@ export interface ClusterNode {
 export interface ClusterClock {
   /** What time it is in the cluster. */
   now(): Date
+  /** It stands still: the cluster goes on to serve, and nothing falls due. */
+  pause(): Promise<void>
+  /** It goes on, at the speed it had before. */
+  resume(): Promise<void>
+  /** How many times as fast as real time it runs, 0.01 to 1000; slower where the cluster cannot keep up. */
+  speed(times: number): Promise<void>
   /**
    * Everything that is due on the way happens in its order; resolves when no request to the API server is under way that follows from
-   * it. Embedded clusters only.
+   * it.
    */
   advance(by: Duration): Promise<void>
+  /** The same, until that time. Rejects for one that has passed. */
+  advanceTo(to: Date): Promise<void>
+  /** Advances to the next moment at which something is due. */
+  step(): Promise<void>
+  /**
+   * Advances until the cluster is at rest: within `idle` (default 10 s) only what recurs is due, and nothing is under way. Rejects when that takes more
+   * than `most` (default an hour) of the cluster's time.
+   */
+  settle(options?: {
+    readonly idle?: Duration | undefined
+    readonly most?: Duration | undefined
+  }): Promise<void>
+}
+
+/** Where and how a part of the cluster breaks: docs/lab.md lists the kinds. */
+export interface Fault {
+  /** In messages, and to heal it. Default: its kind and a number. */
+  readonly name?: string
+  readonly kind: 'requests' | 'store' | 'network' | 'process' | 'clock' | 'certificate' | 'node'
+  /** It ends after it has fired this often. */
+  readonly times?: number
+  /** It ends after this many milliseconds of the cluster's clock. */
+  readonly forMs?: number
+  /** The part of matching requests that it fires for, above 0 and at most 1, and which these are. */
+  readonly chance?: number
+  readonly seed?: number
+  readonly fault: object
+}
+
+export interface FaultStatus {
+  readonly name: string
+  readonly spec: Fault
+  /** How often it has fired. */
+  readonly fired: number
+  /** Undefined while it is active. */
+  readonly ended?: 'times' | 'time' | 'healed'
+  /** When it was added, by the cluster's clock. */
+  readonly sinceMs: number
+}
+
+/** Faults on purpose. */
+export interface ClusterFaults {
+  /** Resolves when the fault is active. Rejects for one that contradicts an active one. */
+  add(fault: Fault): Promise<FaultStatus>
+  /** Also those that have ended, oldest first. */
+  list(): Promise<readonly FaultStatus[]>
+  /** Ends the fault of this name, or all; gives those that it ended. */
+  heal(name?: string): Promise<readonly FaultStatus[]>
+  /**
+   * Begins a chaos, then runs `meanwhile`; resolves when both are over. When `meanwhile` rejects, the chaos is stopped and its faults are
+   * healed. Rejects while there is another chaos.
+   */
+  chaos(options: ChaosOptions, meanwhile?: () => Promise<unknown>): Promise<ChaosReport>
+}
+
+/** A weighted mix of faults over a time, each drawn by the seed. */
+export interface ChaosOptions {
+  /** A whole number from 0 to 4294967295; the same for the same faults. Default: the cluster draws one. */
+  readonly seed?: number
+  /** How long, by the cluster's clock. */
+  readonly for: Duration
+  /** Default: all that this form of a cluster can do. */
+  readonly mix?: {
+    /** Mean time from the beginning of one fault to that of the next, such as `20s`. */
+    readonly every: string
+    readonly faults: readonly {
+      /** Without name and end. A part may be `*`: any that can have the fault. */
+      readonly fault: Fault
+      /** How often it is taken, beside the others'. Default 1. */
+      readonly weight?: number
+      /** How long it lasts: a time between these two. Default `5s` and `1m`. */
+      readonly for?: readonly [least: string, most: string]
+    }[]
+  }
+}
+
+export interface ChaosReport {
+  readonly seed: number
+  readonly forMs: number
+  /** How long it took. */
+  readonly tookMs: number
+  readonly isOver: boolean
+  /** Those of the mix, in its order: how many faults each stands for in this cluster, and how often it was begun and fired. */
+  readonly faults: readonly {
+    readonly what: string
+    readonly parts: number
+    readonly begun: number
+    readonly fired: number
+  }[]
+  /** Those that the cluster could not have at their time. */
+  readonly refused: readonly {
+    readonly fault: string
+    readonly what: string
+    readonly why: string
+  }[]
 }
 
 /** All of a cluster at one moment: objects, revisions, clock, nodes and their pods. Memory of this process; `dispose` frees it. */
@@ -319,6 +420,99 @@ export interface StartClusterOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** A step as in a scenario file: its kind with its fields, and perhaps `name` and `fails`. */
+export interface ScenarioStep {
+  readonly name?: string | undefined
+  readonly fails?: string | undefined
+  readonly [kind: string]: unknown
+}
+
+export interface ScenarioOptions {
+  /** Values for `${name}`; they win over those of the file. */
+  readonly variables?: Readonly<Record<string, unknown>> | undefined
+  /** Aborting ends the scenario; the promise rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ScenarioReport {
+  readonly name: string
+  readonly outcome: 'passed' | 'failed'
+  readonly durationMs: number
+  readonly steps: readonly {
+    readonly title: string
+    readonly outcome: 'passed' | 'failed' | 'not run'
+    readonly durationMs: number
+    readonly notes: readonly string[]
+    /** The report of a failed step, line by line. */
+    readonly failure: readonly string[]
+  }[]
+  /** What failed outside of the steps. */
+  readonly failure: readonly string[]
+}
+
+/** An expression in CEL that must hold for every state of the objects of a kind; `object`, `oldObject` and `now` are its variables. */
+export interface ExpressionMonitor {
+  /** In violations. Default: the plural of the kind and a number. */
+  readonly name?: string | undefined
+  readonly kind: string
+  readonly expression: string
+}
+
+export interface MonitorOptions {
+  /** Names of built-in monitors, and expressions; default all built-in ones. */
+  readonly monitors?: readonly (string | ExpressionMonitor)[] | undefined
+  readonly onViolation?: ((violation: Violation) => void) | undefined
+}
+
+/** Something that must not happen, and did. */
+export interface Violation {
+  readonly monitor: string
+  readonly object: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly namespace?: string
+    readonly name: string
+    readonly uid?: string
+  }
+  /** The resourceVersions that show it, oldest first. */
+  readonly revisions: readonly string[]
+  /** One sentence. */
+  readonly text: string
+  /** Of the revisions that are known; field managers where the request journal does not know the request. */
+  readonly writers: readonly {
+    readonly revision: string
+    readonly user?: string
+    readonly userAgent?: string
+    readonly verb?: string
+    readonly subresource?: string
+    readonly managers?: readonly string[]
+  }[]
+  /** In milliseconds since the epoch, by the cluster's clock. */
+  readonly atMs: number
+}
+
+export interface MonitorSummary {
+  readonly monitors: readonly {
+    readonly name: string
+    readonly summary: string
+    readonly violations: number
+  }[]
+  readonly changes: number
+  readonly writes: number
+  readonly durationMs: number
+  /** What the monitors could not see. */
+  readonly notes: readonly string[]
+}
+
+export interface ClusterMonitor extends AsyncDisposable {
+  /** So far, oldest first; 1,000 at most. */
+  readonly violations: readonly Violation[]
+  /** Judges everything up to now; gives the violations. */
+  settle(): Promise<readonly Violation[]>
+  /** Judges everything up to now, and ends. */
+  stop(): Promise<MonitorSummary>
+}
+
 /** A running cluster. `stop`, or the end of the process, ends it, and leaves nothing behind. */
 export interface Cluster extends AsyncDisposable {
   /** `https://127.0.0.1:PORT`. */
@@ -342,6 +536,7 @@ export interface Cluster extends AsyncDisposable {
   node(name: string): ClusterNode
   addNode(node: NodeOptions): Promise<ClusterNode>
   readonly clock: ClusterClock
+  readonly faults: ClusterFaults
   /** The newest lines of a component's log, oldest first. */
   logs(component: Component): Promise<readonly string[]>
   /** Everything as it is now. Embedded clusters only, as the next three. */
@@ -360,7 +555,74 @@ export interface Cluster extends AsyncDisposable {
   conversion(options: ConversionOptions, handler: ConversionHandler): Promise<Registration>
   /** Serves a group version from this process: its certificate, its APIService and Service, and the handler's responses. */
   apiService(options: ApiServiceOptions, handler: ApiServiceHandler): Promise<Registration>
+  /**
+   * Holds everything that happens from now on against monitors, until it is stopped or the cluster is. Rejects with an OptionError for an
+   * unknown monitor or kind, and for an expression that cannot be compiled.
+   */
+  monitor(options?: MonitorOptions): Promise<ClusterMonitor>
+  /**
+   * Runs a scenario file on this cluster, or steps as such a file has them; a matrix gives a report for each combination. Its settings of a
+   * cluster do not count. Rejects with a ScenarioFailure, which has the report of the failed step, and with an OptionError for a fault in
+   * the file.
+   */
+  scenario(
+    what: string | readonly ScenarioStep[],
+    options?: ScenarioOptions,
+  ): Promise<ScenarioReport[]>
   /** What happened in a namespace, in order: changes of objects and who made them, events, denied requests. */
   story(of?: { readonly namespace?: string | undefined }): Promise<string>
   stop(): Promise<void>
+}
+
+/** What the parts of a simulation have. They may wait for nothing else: whatever is outside takes its own time. */
+export interface SimulationContext {
+  /** The administrator's. Its requests meet the faults, as everybody's. */
+  readonly client: ObjectClient
+  /** What time it is in the cluster. */
+  now(): Date
+  /** By the cluster's clock. */
+  sleep(duration: Duration): Promise<void>
+  /** From 0 up to 1, drawn by the seed. */
+  random(): number
+  /** Calls until it resolves, with a second between two calls. */
+  eventually<T>(work: () => Promise<T>): Promise<T>
+  /** Aborts when the run is over. */
+  readonly signal: AbortSignal
+}
+
+export interface SimulationOptions {
+  /** What happens. A run goes on until this has resolved and the faults are over; it fails when this rejects. */
+  readonly story: (context: SimulationContext) => Promise<void>
+  /** They run from the beginning to the end. A run fails when one of them rejects. */
+  readonly controllers?: readonly ((context: SimulationContext) => Promise<void>)[] | undefined
+  /** Two minutes after the end of the story and of the faults. A run fails when it rejects. */
+  readonly check?: ((context: SimulationContext) => Promise<void>) | undefined
+  /** Default 2. */
+  readonly nodes?: number | undefined
+  /** How long faults come, by the cluster's clock; 0: none. Default `5m`. */
+  readonly for?: Duration | undefined
+  /** Default: that of a chaos, without watches that leave events out in silence, which no server does. */
+  readonly mix?: ChaosOptions['mix']
+  /** How long a message between two parts takes at most; each draws its own. Default `50ms`. */
+  readonly latency?: Duration | undefined
+  /** Names of built-in monitors; default all. What faults hold up is no violation. */
+  readonly monitors?: readonly string[] | undefined
+  /** Seeds 1 to this number, until one fails. Default 20. */
+  readonly seeds?: number | undefined
+  /** This seed alone, as does the environment variable SIMULATION_SEED. */
+  readonly seed?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** One run of a simulation. */
+export interface SimulatedRun {
+  readonly seed: number
+  /** Of all that was written and when: the same for the same seed, on every machine. */
+  readonly hash: string
+  /** How much was written. */
+  readonly commits: number
+  /** How long it took, by the cluster's clock. */
+  readonly tookMs: number
+  /** In words, in the order of their beginnings. */
+  readonly faults: readonly string[]
 }

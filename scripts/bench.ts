@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the API server beside a bare HTTP/2 server that moves the same bytes, in the same run. Ratios are what
- * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,etcd,up,
- * workloads,scale,embedded.
+ * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,etcd,create-cost,
+ * up,workloads,scale,embedded.
  * Draws the charts of docs/performance.md for which it has all rows; BENCH_CHARTS is another folder for them.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -9,8 +9,12 @@ import { join } from 'node:path'
 import { measureAccess } from './bench/access.ts'
 import { measureBasics } from './bench/basics.ts'
 import { drawCharts } from './bench/charts.ts'
+import { measureConsole } from './bench/console.ts'
+import { measureCreateCost } from './bench/create-cost.ts'
 import { measureEmbedded } from './bench/embedded.ts'
 import { measureEtcd } from './bench/etcd.ts'
+import { measureEtcdServers } from './bench/etcd-servers.ts'
+import { measureEtcdStart } from './bench/etcd-start.ts'
 import { measureFanOut } from './bench/fan-out.ts'
 import { measureLargeCollections } from './bench/large-collections.ts'
 import { printRows, type Row } from './bench/rows.ts'
@@ -29,11 +33,17 @@ const benches: Readonly<Record<string, (world: World) => Promise<Row[]>>> = {
   collections: measureLargeCollections,
   'fan-out': (world) => measureFanOut(world, durationMs),
   writes: (world) => measureWrites(world, durationMs),
-  etcd: (world) => measureEtcd(world, durationMs),
+  etcd: async (world) => [
+    ...(await measureEtcd(world, durationMs)),
+    ...(await measureEtcdServers(world, durationMs)),
+    ...(await measureEtcdStart(world.root)),
+  ],
+  'create-cost': measureCreateCost,
   up: (world) => measureUp(world.root),
   workloads: measureWorkloads,
   scale: measureScale,
   embedded: (world) => measureEmbedded(world.root),
+  console: measureConsole,
 }
 
 const world = await createWorld()

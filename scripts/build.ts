@@ -1,6 +1,7 @@
 /**
  * Build: the library as ESM bundles, and each process as scripts with a small entry, into dist/; heavy parts are lazily loaded chunks beside
- * them; the library's types, and what other people's code in the bundles asks for. `--lenient`: the others are built when one cannot be.
+ * them; what embedded clusters start from; the library's types, and what other people's code in the bundles asks for. `--lenient`: the
+ * others are built when one cannot be.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -9,7 +10,14 @@ import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions, type Metafile } from 'esbuild'
 import { bundledPackages } from './build/bundled-packages.ts'
-import { libraryBundles, programGroups, runnerBundle, type BundleGroup } from './build/bundles.ts'
+import {
+  libraryBundles,
+  programGroups,
+  runnerBundle,
+  screenBundle,
+  type BundleGroup,
+} from './build/bundles.ts'
+import { bundleConsolePage } from './build/console-page.ts'
 import { classicScript } from './build/classic-script.ts'
 import { writeDeclarations } from './build/declarations.ts'
 import { noticesOf } from './build/notices.ts'
@@ -92,6 +100,18 @@ async function bundleModules(group: BundleGroup): Promise<Written> {
   return { metafile, files: Object.keys(metafile.outputs) }
 }
 
+/** Writes the bundle with React and Ink, without what they have for developers. */
+async function bundleScreen(group: BundleGroup): Promise<Written> {
+  const options = optionsOf(group)
+  const { metafile } = await build({
+    ...options,
+    banner: { js: requireBanner },
+    define: { ...options.define, 'process.env.NODE_ENV': '"production"' },
+    alias: { 'react-devtools-core': join(root, 'scripts/build/no-devtools.ts') },
+  })
+  return { metafile, files: Object.keys(metafile.outputs) }
+}
+
 /** Writes the scripts of processes, and for each an entry that runs them. */
 async function bundlePrograms(group: BundleGroup): Promise<Written> {
   const { metafile, outputFiles } = await build({
@@ -147,6 +167,16 @@ async function writeTypes(): Promise<void> {
   await writeDeclarations(root, into, Object.values(libraryBundles))
 }
 
+/** What embedded clusters start from, made by one that runs from sources. */
+async function writeBaseImages(): Promise<void> {
+  const [{ baseImageFile }, { blankImage }] = await Promise.all([
+    import('../embedded/base-image.ts'),
+    import('../embedded/blank-image.ts'),
+  ])
+  for (const kind of ['with-controllers', 'api-server-alone'] as const)
+    await writeFile(join(dist, baseImageFile(kind)), await blankImage(kind))
+}
+
 const lenient = process.argv.includes('--lenient')
 const started = performance.now()
 const problems = new Map<string, string>()
@@ -180,12 +210,15 @@ async function buildGroup(
 const [built] = await Promise.all([
   Promise.all([
     ...[libraryBundles, runnerBundle].map((group) => buildGroup(group, bundleModules)),
+    buildGroup(screenBundle, bundleScreen),
     ...programGroups.map((group) => buildGroup(group, bundlePrograms)),
+    attempt(['console-page'], async () => await bundleConsolePage(root)),
   ]),
   attempt(['types'], writeTypes),
 ])
 const written = built.filter((one) => one !== undefined)
 await attempt(['notices'], async () => await writeLegal(written.map(({ metafile }) => metafile)))
+await attempt(['base image'], writeBaseImages)
 await removeStale(new Set(written.flatMap(({ files }) => files.map(withSlashes))), [
   ...problems.keys(),
 ])
@@ -193,9 +226,8 @@ for (const made of ['.compile-cache', 'envtest']) {
   await rm(join(dist, made), { recursive: true, force: true })
 }
 for (const [name, problem] of problems) process.stderr.write(`build: ${name}: ${problem}\n`)
-const names = [libraryBundles, runnerBundle, ...programGroups].flatMap((group) =>
-  Object.keys(group),
-)
+const groups = [libraryBundles, runnerBundle, screenBundle, ...programGroups]
+const names = [...groups.flatMap((group) => Object.keys(group)), 'console-page']
 process.stdout.write(
   `built ${names.filter((name) => !problems.has(name)).length} of ${names.length} bundles in ${Math.round(performance.now() - started)} ms\n`,
 )

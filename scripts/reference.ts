@@ -8,6 +8,7 @@ import { exitCodesPage } from './reference/exit-codes.ts'
 import { featureGatesPage } from './reference/feature-gates.ts'
 import { page } from './reference/markdown.ts'
 import { kindsPage } from './reference/kinds.ts'
+import { lessonPage, lessonSchemaFile } from './reference/lesson.ts'
 import { metricsPage } from './reference/metrics.ts'
 import { scenarioPage, scenarioSchemaFile } from './reference/scenario.ts'
 import { simulationPage } from './reference/simulation.ts'
@@ -26,6 +27,7 @@ function indexPage(): string {
       '- [What acts on each kind](kinds.md)',
       '- [Simulation annotations](simulation.md)',
       '- [Scenario file](scenario.md), and its [JSON Schema](scenario.schema.json)',
+      '- [Lesson file](lesson.md), and its [JSON Schema](lesson.schema.json)',
       '- [Metrics](metrics.md)',
     ].join('\n'),
   )
@@ -44,6 +46,8 @@ export async function generateReference(): Promise<ReadonlyMap<string, string>> 
     ['simulation.md', simulationPage()],
     ['scenario.md', scenarioPage()],
     ['scenario.schema.json', scenarioSchemaFile()],
+    ['lesson.md', lessonPage()],
+    ['lesson.schema.json', lessonSchemaFile()],
     ['metrics.md', metricsPage()],
   ])
 }

@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: the models and the fuzzer for as long as one likes, against servers in this process and real ones that
- * are killed, workloads on whole clusters, and etcd in networks that part. SOAK_MINUTES (10), SOAK_SEED (random; printed), SOAK_ONLY (names of parts, separated by commas).
+ * are killed, workloads on whole clusters, etcd in networks that part, and simulations. SOAK_MINUTES (10), SOAK_SEED (random; printed), SOAK_ONLY (names of parts, separated by commas).
  * Exits with 1 at the first failure, which says how to run it again.
  */
 import { costSoak } from './soak/costs.ts'
@@ -10,6 +10,7 @@ import { memorySoak } from './soak/memory.ts'
 import { childStories, memoryStories, storeStories } from './soak/stories.ts'
 import type { Part } from './soak/part.ts'
 import { partitionSoak } from './soak/partitions.ts'
+import { simulationSoak } from './soak/simulations.ts'
 import { workloadSoak } from './soak/workloads.ts'
 
 const minutes = Number(process.env['SOAK_MINUTES'] ?? '10')
@@ -25,6 +26,7 @@ const all: readonly Part[] = [
   memorySoak,
   workloadSoak,
   partitionSoak,
+  simulationSoak,
 ]
 const parts = all.filter(({ name }) => only?.includes(name) ?? true)
 

@@ -48,7 +48,18 @@ const importPattern =
 
 async function sources(): Promise<string[]> {
   const found: string[] = []
-  const folders = ['components', 'cluster', 'certs', 'envtest', 'scenarios', 'embedded', 'library']
+  const folders = [
+    'components',
+    'cluster',
+    'console',
+    'certs',
+    'envtest',
+    'scenarios',
+    'embedded',
+    'explore',
+    'library',
+    'monitors',
+  ]
   for (const folder of folders) {
     for await (const file of glob(`${folder}/**/*.ts`, { cwd: root })) found.push(file)
   }
@@ -88,11 +99,16 @@ const wrappers: Record<string, readonly string[]> = {
   execa: ['cluster/'],
   systeminformation: ['components/node-agent/node/host-info.ts'],
   'tar-stream': ['components/node-agent/'],
+  ink: ['console/top/top-screen.ts'],
+  react: ['console/top/top-screen.ts'],
   vitest: ['library/fixtures/vitest.ts'],
   ws: [
     'components/api-server/start/websocket-messages.ts',
     'components/api-server/egress/pod-connection.ts',
+    'console/server/',
   ],
+  preact: ['console/page/'],
+  '@preact/signals': ['console/page/'],
 }
 
 const productNames =
@@ -204,6 +220,13 @@ describe('architecture', () => {
       /^\s*(?:await )?using \w+ = /m.test(readFileSync(join(root, file), 'utf8')),
     )
     expect(found).toEqual([])
+  })
+
+  it('only certificate-subject.ts reads a subject, since who reads one first must load TLS before', async () => {
+    const files = (await sources()).filter((file) =>
+      readFileSync(join(root, file), 'utf8').includes('.toLegacyObject('),
+    )
+    expect(files).toEqual(['components/component-base/certificate-subject.ts'])
   })
 
   it('no import cycle exists', async () => {

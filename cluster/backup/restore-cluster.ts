@@ -7,6 +7,7 @@ import { ClusterError } from '../cluster-error.ts'
 import {
   parseClusterConfig,
   readClusterConfig,
+  urlHost,
   writeClusterConfig,
 } from '../plan/cluster-config.ts'
 import type { ClusterConfig, ExtraFlags } from '../plan/cluster-config.ts'
@@ -133,7 +134,13 @@ async function onThisMachine(config: ClusterConfig): Promise<ClusterConfig> {
   const { etcd } = config
   if (etcd?.own === undefined) return config
   const binary = await findEtcd(undefined, environment)
-  return { ...config, etcd: { ...etcd, own: { ...etcd.own, binary } } }
+  const { members } = etcd.own
+  // Other machines are of the former cluster, which may still run.
+  const peers = config.peers === undefined ? {} : { peers: [] }
+  const servers = members.map(
+    ({ clientPort }) => `https://${urlHost(config.address)}:${clientPort}`,
+  )
+  return { ...config, ...peers, etcd: { servers, own: { binary, members } } }
 }
 
 /** The configuration with these flags of the API server. */

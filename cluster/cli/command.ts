@@ -123,6 +123,12 @@ function splitWords(
   for (const token of tokens) {
     if (token.kind === 'positional') args.push(token.value)
     if (token.kind !== 'option') continue
+    const word = words[token.index] ?? ''
+    if (/^-\d/.test(word)) {
+      // A negative number or duration: the command rejects it better than "unknown flag -5".
+      if (args.at(-1) !== word) args.push(word)
+      continue
+    }
     const { name, rawName, value } = token
     const isShort = !rawName.startsWith('--')
     if (isShort && name === rawName.slice(1)) throw new FlagError(`unknown flag ${rawName}`)

@@ -28,14 +28,24 @@ export const clusterCommands: readonly CommandEntry[] = [
     load: async () => (await import('./node.ts')).nodeCommands,
   },
   {
+    name: 'member',
+    summary: 'Remove etcd members of machines that are gone',
+    load: async () => (await import('./member.ts')).memberCommands,
+  },
+  {
     name: 'restart',
     summary: 'Stop a component gracefully and start it again',
     load: async () => [(await import('./restart.ts')).restart],
   },
   {
     name: 'fault',
-    summary: 'Kill, pause and resume components',
-    load: async () => (await import('./restart.ts')).faultCommands,
+    summary: 'Break parts of a cluster on purpose, count it, and heal them',
+    load: async () => (await import('./fault.ts')).faultCommands,
+  },
+  {
+    name: 'time',
+    summary: 'Show, pause, speed up and advance the clock of a cluster',
+    load: async () => (await import('./time.ts')).timeCommands,
   },
   {
     name: 'token',
@@ -91,6 +101,11 @@ export const clusterCommands: readonly CommandEntry[] = [
     name: 'why',
     summary: 'Explain why a request is allowed or denied',
     load: async () => [(await import('./why.ts')).why],
+  },
+  {
+    name: 'history',
+    summary: 'Show who changed an object, when, what and why',
+    load: async () => [(await import('./history.ts')).history],
   },
   {
     name: 'convert',

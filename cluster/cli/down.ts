@@ -2,7 +2,7 @@
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { listClusters, stateDirExists, statePaths } from '../state/state-dir.ts'
-import { removeCluster, stopCluster } from '../take-down.ts'
+import { leaveOthers, removeCluster, stopCluster } from '../take-down.ts'
 import { defineCommand, nameFlag } from './command.ts'
 import type { CommandContext } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -10,13 +10,21 @@ import { exitCodes } from './exit-codes.ts'
 const flags = defineFlags({
   ...nameFlag,
   all: flag.bool('Delete every cluster.', false),
+  force: flag.bool(
+    'Delete it even if its etcd member cannot leave those of other machines.',
+    false,
+  ),
   'keep-data': flag.bool(
     'Only stop the processes; `skiff up` starts the cluster again with its data.',
     false,
   ),
 })
 
-async function takeDown(context: CommandContext, name: string, keepData: boolean): Promise<void> {
+async function takeDown(
+  context: CommandContext,
+  name: string,
+  { keepData, force }: { readonly keepData: boolean; readonly force: boolean },
+): Promise<void> {
   const { clock, stateRoot, terminal } = context
   const paths = statePaths(stateRoot, name)
   if (!stateDirExists(paths)) {
@@ -29,6 +37,7 @@ async function takeDown(context: CommandContext, name: string, keepData: boolean
     terminal.out(`Cluster "${name}" is stopped; its data is kept in ${paths.dir}\n`)
     return
   }
+  if (!force) await leaveOthers(paths, clock)
   const { forgetMerged } = await import('../state/merge-kubeconfig.ts')
   await forgetMerged(paths, name)
   await removeCluster(paths, { clock })
@@ -49,7 +58,8 @@ export const down = defineCommand({
   ],
   run: async (context, { flags: given }) => {
     const names = given.all ? listClusters(context.stateRoot) : [given.name]
-    for (const name of names) await takeDown(context, name, given['keep-data'])
+    const how = { keepData: given['keep-data'], force: given.force }
+    for (const name of names) await takeDown(context, name, how)
     if (names.length === 0) context.terminal.out('There are no clusters\n')
     return exitCodes.ok
   },

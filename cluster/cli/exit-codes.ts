@@ -16,7 +16,7 @@ export const exitCodes = {
 export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   ok: 'success; for `status`: every component is ready; for `why`: allowed, fine or nothing pending',
   failed:
-    'failure, explained on standard error; for `status`: a component is not ready or is stuck; for `why`: denied, not as it should be or pending',
+    'failure, explained on standard error; for `status`: a component is not ready or is stuck; for `why`: denied, not as it should be or pending; for `monitor` and `smells`: something was found',
   usage: 'usage error: unknown command or flag, or an invalid value',
   'not-found': 'no such cluster, node, component, token or object',
   'already-exists': 'the cluster already runs, or the name is taken',

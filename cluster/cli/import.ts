@@ -1,27 +1,20 @@
 /** `skiff import`: copies objects of a live cluster into a file, or into a cluster of this machine. */
 import { resolve } from 'node:path'
 import { writeFileAtomically } from '../../certs/pki-files.ts'
-import { dialects } from '../../components/api/dialect.ts'
-import { createClient, type Client } from '../../components/client/client.ts'
+import type { Client } from '../../components/client/client.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
-import { createPluginCredentials } from '../../components/client/exec-credential.ts'
-import {
-  connectionFrom,
-  KubeconfigError,
-  readKubeconfig,
-} from '../../components/client/kubeconfig.ts'
 import { createDiscovery } from '../../components/client/server-resources.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { importObjects, manifestsOf, type Imported } from '../import/import-objects.ts'
 import { writeObjects, type Written } from '../import/write-objects.ts'
-import { userKubeconfig } from '../state/merge-kubeconfig.ts'
 import { explained } from '../system-error.ts'
 import { formatYaml } from '../yaml.ts'
 import { defineCommand, outputFlag, type CommandContext } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
+import { kubeconfigClient } from './kubeconfig-client.ts'
 import { withLateProgress } from './progress.ts'
 
 const flags = defineFlags({
@@ -48,37 +41,6 @@ interface Given {
   readonly 'include-secrets': boolean
   readonly into: string | undefined
   readonly output: string
-}
-
-/** Retries would only hold up the error: a person waits for it. */
-const retries = 2
-
-async function sourceOf(context: CommandContext, given: Given): Promise<Client> {
-  const { clock, environment } = context
-  const path = given.kubeconfig === '' ? userKubeconfig(environment) : resolve(given.kubeconfig)
-  const dialect = dialects.kubernetes
-  try {
-    const config = await readKubeconfig(path)
-    const connection = await connectionFrom(config, {
-      ...(given.context === undefined ? {} : { context: given.context }),
-      plugin: (exec, cluster) =>
-        createPluginCredentials({
-          exec,
-          cluster,
-          dialect,
-          clock,
-          hasTerminal: process.stdin.isTTY === true,
-          environment,
-        }),
-    })
-    return createClient({ ...connection, dialect, clock, retries })
-  } catch (error) {
-    if (!(error instanceof KubeconfigError)) throw error
-    throw new ClusterError('usage', error.message, {
-      hint: 'choose another file with --kubeconfig, or another --context',
-      cause: error,
-    })
-  }
 }
 
 /** Faults of single kinds are none of the whole; what rejects concerns the live cluster. */
@@ -184,7 +146,7 @@ export const importCommand = defineCommand({
     const [file] = args
     const { into } = given
     checkTarget(file, into)
-    const source = await sourceOf(context, given)
+    const source = await kubeconfigClient(context, given)
     const read = async (target: Client | undefined): Promise<Imported> => {
       const { signal } = context
       const served = target === undefined ? undefined : await createDiscovery(target)(signal)

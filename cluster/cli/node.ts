@@ -10,6 +10,7 @@ import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
 import { checkNodeName, checkSimulated } from '../check-node.ts'
+import { freeNodeName } from '../free-node-name.ts'
 import { showingComponent } from './progress.ts'
 import { shortDuration, table } from './terminal.ts'
 
@@ -27,13 +28,6 @@ const removeFlags = defineFlags({
   ...nameFlag,
   'keep-object': flag.bool('Keep the Node object, as if the machine had vanished.', false),
 })
-
-/** The first free name `node-N`. */
-export function freeNodeName(taken: readonly string[]): string {
-  let number = 1
-  while (taken.includes(`node-${number}`)) number += 1
-  return `node-${number}`
-}
 
 /** Whether a Node object of that name exists; its agent can be a `skiff join` on any machine. */
 async function isElsewhere({ client }: Cluster, name: string): Promise<boolean> {

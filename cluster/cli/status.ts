@@ -7,6 +7,8 @@ import type { ClusterConfig } from '../plan/cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { Cluster } from '../cluster.ts'
 import type { ClusterEnd, ComponentStatus } from '../control-protocol.ts'
+import { memberStates } from '../etcd/member-states.ts'
+import type { MemberState } from '../etcd/member-states.ts'
 import { lockHolder } from '../state/lock.ts'
 import { listClusters, nameFlagOf, statePaths } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
@@ -148,6 +150,12 @@ function listAll(context: CommandContext, asJson: boolean): number {
   return exitCodes.ok
 }
 
+function membersText(members: readonly MemberState[] | undefined): string {
+  if (members === undefined) return ''
+  const rows = members.map(({ name, url, state }) => [name, url, state])
+  return `\n${table([['ETCD MEMBER', 'SERVER', 'STATE'], ...rows])}`
+}
+
 export const status = defineCommand({
   name: 'status',
   summary: 'Show the components of a cluster',
@@ -165,7 +173,10 @@ export const status = defineCommand({
     return await withCluster(context, given.name, async (cluster) => {
       const { terminal, clock } = context
       const askedMs = clock.now()
-      const states = await nodeStates(cluster)
+      const [states, members] = await Promise.all([
+        nodeStates(cluster),
+        memberStates({ ...cluster, clock }),
+      ])
       const { components: seen, ends } = await cluster.control.call('status', {})
       const components = withSilence(seen, { states, askedMs, front: frontOf(cluster.config) })
       const isReady = components.every((one) => one.state === 'ready')
@@ -183,6 +194,7 @@ export const status = defineCommand({
           stuck,
           components,
           nodes,
+          etcdMembers: members,
           ends,
         }
         terminal.out(`${JSON.stringify(all)}\n`)
@@ -190,6 +202,7 @@ export const status = defineCommand({
         terminal.out(`${name}: ${cluster.server}\n\n`)
         const more = { states, nowMs: clock.now(), colors: terminal.outColors }
         terminal.out(describe(cluster, components, more))
+        terminal.out(membersText(members))
         const stuck = stuckText(components, nameFlagOf(name), clock.now())
         terminal.out(asTyped(stuck, context.program))
         if (ends !== undefined) terminal.out(`\n${endText(ends, clock.now())}\n`)

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 import { dialectNamed } from '../../components/api/dialect.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import type { FlagValues } from '../../components/component-base/flags.ts'
+import { linkOfConsole } from '../find-console.ts'
 import { startCluster } from '../cluster.ts'
+import type { Cluster } from '../cluster.ts'
 import { parseCertificateKey } from '../control-plane/certificate-key.ts'
 import type { ControlPlaneJoin } from '../control-plane/fetch-certificates.ts'
 import { parseToken } from '../plan/bootstrap-token.ts'
@@ -90,7 +92,7 @@ const flags = defineFlags({
     },
   ),
   'etcd-members': flag.int(
-    'Members of that etcd: 1, 3, 5 or 7; 3 by default with several API servers, else 1.',
+    'Members of that etcd: 1, 3, 5 or 7; 3 by default with several API servers, else 1. With --control-plane: 1, or 0 for none on this machine.',
   ),
   'etcd-binary': flag.string('The etcd to run; the one in PATH by default.'),
   'etcd-servers': flag.list('URLs of an existing etcd that keeps the state.', []),
@@ -121,12 +123,17 @@ const flags = defineFlags({
   ),
   'certificate-key-file': flag.string('File with that key.', ''),
   schedulers: flag.int('Number of schedulers, of which one leads; 1 by default.'),
+  console: flag.bool('Run a console, a page that shows the cluster.', false),
   set: flag.list(
     'COMPONENT.FLAG=VALUE: sets a flag of a component, such as controller-manager.node-monitor-grace-period=20s. Repeatable.',
     [],
     { isWhole: true },
   ),
-  wait: flag.duration('How long to wait for the nodes to become Ready.', 60_000, { least: 0 }),
+  wait: flag.duration(
+    'How long to wait for the nodes to become Ready, and before that for an existing etcd, 20s at most.',
+    60_000,
+    { least: 0 },
+  ),
   parent: flag.int('Delete the cluster when the process with this pid ends.'),
   ttl: flag.duration('Delete the cluster after this time.', undefined, {
     least: 1000,
@@ -157,7 +164,7 @@ const etcdPlanned = [
 ]
 const nodeHint = 'it differs per node: see `skiff node add` and `skiff join`'
 /** Those whose flags `--set` sets. */
-const programs: readonly Program[] = [...usualPrograms, 'load-balancer', 'etcd']
+const programs: readonly Program[] = [...usualPrograms, 'load-balancer', 'console', 'etcd']
 
 /** Flags that the plan sets, since processes have to agree on them; each with what to use instead. */
 const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | undefined>>>> = {
@@ -179,6 +186,12 @@ const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | un
     'bind-address': addressHint,
     port: portHint,
     'backends-file': 'use --api-servers',
+  },
+  console: {
+    dialect: dialectHint,
+    kubeconfig: 'the plan of the cluster sets it',
+    'state-dir': 'the plan of the cluster sets it',
+    'link-secret-file': 'the plan of the cluster sets it',
   },
   etcd: Object.fromEntries(etcdPlanned.map((name) => [name, etcdHint])),
 }
@@ -206,6 +219,36 @@ export function parseExtraFlags(settings: readonly string[]): ExtraFlags {
   return extra
 }
 
+interface UpResult extends Pick<Cluster, 'config' | 'paths' | 'server' | 'resumed'> {
+  /** Opens the console, if the cluster has one. */
+  readonly link: string | undefined
+  readonly readyAfterMs: number
+}
+
+/** What the command prints of a cluster that is Ready. */
+function resultOf({ config, paths, server, resumed, link, readyAfterMs }: UpResult) {
+  const { name, dialect, nodes } = config
+  const asJson = (): string =>
+    `${JSON.stringify({
+      name,
+      server,
+      kubeconfig: paths.adminKubeconfig,
+      stateDir: paths.dir,
+      nodes: nodes.flatMap(nodeNames),
+      dialect,
+      resumed,
+      readyAfterMs,
+      ...(link === undefined ? {} : { console: link }),
+    })}\n`
+  const suffix = nameFlagOf(name)
+  const asText = (): string =>
+    `Cluster "${name}" is Ready after ${shortDuration(readyAfterMs)}: ${server}\n\n` +
+    `  ${exportLine('KUBECONFIG', paths.adminKubeconfig)}\n  kubectl get nodes\n\n` +
+    (link === undefined ? '' : `Console, opened once by this link:\n\n  ${link}\n\n`) +
+    `What runs: skiff status${suffix}    Delete it: skiff down${suffix}\n`
+  return { asJson, asText }
+}
+
 export const up = defineCommand({
   name: 'up',
   summary: 'Start a cluster and wait until every node is Ready',
@@ -225,6 +268,7 @@ export const up = defineCommand({
       'Start a second cluster, with 501 nodes',
     ],
     ['skiff up --name copy --from saved.skiff', 'Start a copy of a saved cluster'],
+    ['skiff up --console', 'Start a cluster with a page that shows it'],
     ['skiff up --parent $$ --ttl 1h', 'Delete it when this shell ends, or after an hour'],
     [
       'skiff up --name test-$$ --parent $$ --ttl 10m --port 0 --output json',
@@ -255,6 +299,7 @@ export const up = defineCommand({
         address: given.address,
         ...topologyOfFlags(given),
         controlPlane: await controlPlaneOf(given),
+        console: given.console || undefined,
         extraFlags: parseExtraFlags(given.set),
         waitMs: given.wait,
         parent: given.parent === undefined ? undefined : parentOf(given.parent),
@@ -265,31 +310,17 @@ export const up = defineCommand({
       })
       progress.end()
       const { config, paths, server, resumed } = cluster
+      const link = config.console === true ? await linkOfConsole(cluster, clock) : undefined
       cluster.disconnect()
-      if (given.output === 'json') {
-        terminal.out(
-          `${JSON.stringify({
-            name: config.name,
-            server,
-            kubeconfig: paths.adminKubeconfig,
-            stateDir: paths.dir,
-            nodes: config.nodes.flatMap(nodeNames),
-            dialect: config.dialect,
-            resumed,
-            readyAfterMs: clock.now() - startedMs,
-          })}\n`,
-        )
-        return exitCodes.ok
-      }
-      const suffix = nameFlagOf(given.name)
-      terminal.out(
-        `Cluster "${config.name}" is Ready after ${shortDuration(clock.now() - startedMs)}: ${server}\n\n` +
-          `  ${exportLine('KUBECONFIG', paths.adminKubeconfig)}\n  kubectl get nodes\n\n` +
-          asTyped(
-            `What runs: skiff status${suffix}    Delete it: skiff down${suffix}\n`,
-            context.program,
-          ),
-      )
+      const { asJson, asText } = resultOf({
+        config,
+        paths,
+        server,
+        resumed,
+        link,
+        readyAfterMs: clock.now() - startedMs,
+      })
+      terminal.out(given.output === 'json' ? asJson() : asTyped(asText(), context.program))
       return exitCodes.ok
     } catch (error) {
       progress.end()

@@ -2,12 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAuthority } from '../../certs/authority.ts'
+import type { Authority } from '../../certs/authority.ts'
 import { parsePrivateKey, publicKeyPem } from '../../certs/keys.ts'
 import type { SharedPki } from '../../certs/pki.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { knownServers } from '../etcd/known-members.ts'
 import { urlHost } from '../plan/cluster-config.ts'
 import type { ClusterConfig } from '../plan/cluster-config.ts'
-import { etcdClientFiles } from '../plan/etcd-config.ts'
+import { etcdClientFiles, etcdPkiFolder } from '../plan/etcd-config.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 /** Settings that have to be the same everywhere. */
@@ -47,13 +49,15 @@ export function readSharedFiles(config: ClusterConfig, paths: StatePaths): Share
       ['etcd-ca.crt', caFile],
       ['etcd-client.crt', certFile],
       ['etcd-client.key', keyFile],
+      // A further machine issues the certificates of its member with it.
+      ['etcd-ca.key', etcd.own && join(paths.pki, etcdPkiFolder, 'ca.key')],
     ] as const),
   ]
   const settings: SharedSettings = {
     dialect,
     serviceRange,
     extraFlags,
-    etcdServers: etcd.servers,
+    etcdServers: etcd.own === undefined ? etcd.servers : knownServers({ config, paths }),
     apiServers: [`${urlHost(address)}:${port}`, ...peers],
   }
   const texts = files.flatMap(([entry, path]) =>
@@ -68,6 +72,8 @@ export function parseSharedFiles(files: SharedFiles): {
   readonly settings: SharedSettings
   /** File below the pki folder -> text. */
   readonly etcdFiles: Readonly<Record<string, string>>
+  /** Of an etcd that the cluster runs itself. */
+  readonly etcdAuthority: Authority | undefined
 } {
   const text = (entry: string): string => {
     const found = files[entry]
@@ -94,5 +100,6 @@ export function parseSharedFiles(files: SharedFiles): {
     },
     settings: JSON.parse(text(settingsEntry)) as SharedSettings,
     etcdFiles: Object.fromEntries(etcdFiles),
+    etcdAuthority: files['etcd-ca.key'] === undefined ? undefined : authority('etcd-ca'),
   }
 }

@@ -8,7 +8,13 @@ import type { EtcdConfig } from './etcd-config.ts'
 
 /** The programs a cluster runs; each but etcd is a bundle of that name. */
 export type Program =
-  'api-server' | 'controller-manager' | 'scheduler' | 'node-agent' | 'load-balancer' | 'etcd'
+  | 'api-server'
+  | 'controller-manager'
+  | 'scheduler'
+  | 'node-agent'
+  | 'load-balancer'
+  | 'console'
+  | 'etcd'
 
 /** Those of every cluster. */
 export const programs: readonly Program[] = [
@@ -44,13 +50,15 @@ export interface ClusterConfig {
   readonly extraFlags: ExtraFlags
   /** Holds the state; absent: a file of the API server. */
   readonly etcd?: EtcdConfig
-  /** Where the API servers behind a load balancer listen; absent: one API server, without a balancer. */
+  /** Where the API servers behind a load balancer listen; absent: one API server, without a balancer. Other machines may join. */
   readonly apiServers?: readonly { readonly address: string; readonly port: number }[]
   /** API servers on other machines that the load balancer passes on to as well, as HOST:PORT. */
   readonly peers?: readonly string[]
   /** How many of them run; absent: one. */
   readonly controllerManagers?: number
   readonly schedulers?: number
+  /** It runs a console. */
+  readonly console?: boolean
 }
 
 /** The address as a URL has it: in brackets if it is IPv6. */

@@ -8,7 +8,7 @@ type PlannedFile =
   | { readonly kind: 'kubeconfig'; readonly path: string; readonly credential: CredentialName }
   /** A JSON object of flag values that holds the bootstrap token. */
   | { readonly kind: 'bootstrap-token'; readonly path: string }
-  /** Nothing secret. */
+  /** Nothing secret: what the file says until the supervisor writes what it has learned; that is kept. */
   | { readonly kind: 'text'; readonly path: string; readonly text: string }
 
 export interface ComponentSpec {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { StatePaths } from '../state/state-dir.ts'
 
-/** A member that the cluster runs. All listen at the cluster's address. */
+/** A member that the cluster runs on this machine. All listen at the cluster's address. */
 export interface EtcdMember {
   /** `etcd-1`: of the component, and in etcd. */
   readonly name: string
@@ -20,12 +20,26 @@ export interface EtcdClientFiles {
 }
 
 export interface EtcdConfig {
-  /** Client URLs of the members, such as https://127.0.0.1:2379. */
+  /** Client URLs of the members when the cluster was made, such as https://127.0.0.1:2379. */
   readonly servers: readonly string[]
   /** Of an existing etcd; those of the cluster's own are in its pki. */
   readonly files?: EtcdClientFiles
   /** Absent: an existing etcd, which the cluster neither starts nor stops. */
-  readonly own?: { readonly binary: string; readonly members: readonly EtcdMember[] }
+  readonly own?: {
+    readonly binary: string
+    readonly members: readonly EtcdMember[]
+    /** Of a machine whose member joined those of others: all of them then, as etcd's `initial-cluster`. */
+    readonly joined?: string
+  }
+}
+
+/** The file that names the members to the API servers, those of other machines too. */
+export function etcdServersPath({ dir }: StatePaths): string {
+  return join(dir, 'etcd-servers.txt')
+}
+
+export function etcdServersText(servers: readonly string[]): string {
+  return servers.map((server) => `${server}\n`).join('')
 }
 
 /** Folder of the pki with what members need: kubeadm's names. */

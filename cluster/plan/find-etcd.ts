@@ -16,7 +16,8 @@ async function isExecutable(path: string): Promise<boolean> {
   )
 }
 
-async function pathOf(
+/** The absolute path, whatever program is there. Rejects with a ClusterError when there is none. */
+export async function pathOfEtcd(
   given: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
@@ -45,21 +46,25 @@ function versionText(path: string): Promise<string> {
   })
 }
 
+/** The version of the etcd there, such as 3.4.23; '' when it does not print one. */
+export async function versionOfEtcd(path: string): Promise<string> {
+  return /^etcd Version: (\d+\.\d+\S*)/m.exec(await versionText(path))?.[1] ?? ''
+}
+
 /** Resolves with the absolute path. Rejects with a ClusterError when etcd is missing or too old, or the program is not etcd. */
 export async function findEtcd(
   given: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
-  const path = await pathOf(given, environment)
-  const [, version, major, minor] =
-    /^etcd Version: ((\d+)\.(\d+)\S*)/m.exec(await versionText(path)) ?? []
-  if (version === undefined) {
+  const path = await pathOfEtcd(given, environment)
+  const version = await versionOfEtcd(path)
+  if (version === '') {
     throw new ClusterError('failed', `${path} does not print the version of an etcd`, {
       hint: packageHint,
     })
   }
-  const isOld =
-    Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1])
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1])
   if (!isOld) return path
   throw new ClusterError(
     'failed',

@@ -4,7 +4,7 @@ import { dialectOf, hasBalancer } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import { argsOf } from './component-spec.ts'
 import type { ComponentSpec, Flags } from './component-spec.ts'
-import { etcdClientFiles, etcdMemberNames } from './etcd-config.ts'
+import { etcdClientFiles, etcdMemberNames, etcdServersPath } from './etcd-config.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 /**
@@ -40,6 +40,7 @@ function storeFlags({ etcd }: ClusterConfig, paths: StatePaths): Flags {
   const { caFile, certFile, keyFile } = etcdClientFiles(etcd, paths)
   return {
     'etcd-servers': etcd.servers.join(),
+    ...(etcd.own === undefined ? {} : { 'etcd-servers-file': etcdServersPath(paths) }),
     ...(caFile === undefined ? {} : { 'etcd-cafile': caFile }),
     ...(certFile === undefined ? {} : { 'etcd-certfile': certFile }),
     ...(keyFile === undefined ? {} : { 'etcd-keyfile': keyFile }),

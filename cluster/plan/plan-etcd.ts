@@ -4,19 +4,22 @@ import { urlHost } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import { argsOf } from './component-spec.ts'
 import type { ComponentSpec } from './component-spec.ts'
-import { etcdPkiFolder } from './etcd-config.ts'
+import { etcdPkiFolder, etcdServersPath, etcdServersText } from './etcd-config.ts'
 import type { EtcdMember } from './etcd-config.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 export function planEtcd(config: ClusterConfig, paths: StatePaths): ComponentSpec[] {
-  const { own } = config.etcd ?? {}
+  const { own, servers = [] } = config.etcd ?? {}
   if (own === undefined) return []
   const host = urlHost(config.address)
   const clientUrl = ({ clientPort }: EtcdMember): string => `https://${host}:${clientPort}`
   const peerUrl = ({ peerPort }: EtcdMember): string => `https://${host}:${peerPort}`
   const pki = (file: string): string => join(paths.pki, etcdPkiFolder, file)
   const ca = pki('ca.crt')
-  return own.members.map((member) => {
+  const serversFile: ComponentSpec['files'] = [
+    { kind: 'text', path: etcdServersPath(paths), text: etcdServersText(servers) },
+  ]
+  return own.members.map((member, index) => {
     const { name, metricsPort } = member
     const data = join(paths.dir, 'etcd', name)
     const metricsUrl = `http://127.0.0.1:${metricsPort}`
@@ -27,8 +30,9 @@ export function planEtcd(config: ClusterConfig, paths: StatePaths): ComponentSpe
       'advertise-client-urls': clientUrl(member),
       'listen-peer-urls': peerUrl(member),
       'initial-advertise-peer-urls': peerUrl(member),
-      'initial-cluster': own.members.map((one) => `${one.name}=${peerUrl(one)}`).join(),
-      'initial-cluster-state': 'new',
+      'initial-cluster':
+        own.joined ?? own.members.map((one) => `${one.name}=${peerUrl(one)}`).join(),
+      'initial-cluster-state': own.joined === undefined ? 'new' : 'existing',
       'initial-cluster-token': config.id,
       'listen-metrics-urls': metricsUrl,
       'cert-file': pki('server.crt'),
@@ -48,7 +52,7 @@ export function planEtcd(config: ClusterConfig, paths: StatePaths): ComponentSpe
       healthUrl: `${metricsUrl}/health`,
       nodeOptions: [],
       args: argsOf('etcd', flags, config),
-      files: [],
+      files: index === 0 ? serversFile : [],
       folders: [data],
       certificates: ['etcd/server', 'etcd/peer'],
       dependsOn: [],

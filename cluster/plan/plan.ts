@@ -5,6 +5,7 @@ import type { ClusterConfig, NodeConfig } from './cluster-config.ts'
 import { argsOf } from './component-spec.ts'
 import type { ComponentSpec, Flags } from './component-spec.ts'
 import { planApiServers } from './plan-api-servers.ts'
+import { planConsole } from './plan-console.ts'
 import { planEtcd } from './plan-etcd.ts'
 import { planLoadBalancer } from './plan-load-balancer.ts'
 import type { StatePaths } from '../state/state-dir.ts'
@@ -150,6 +151,7 @@ export function planCluster(config: ClusterConfig, paths: StatePaths): Component
     ...several(planControllerManager(config, paths), config.controllerManagers),
     ...several(planScheduler(config, paths), config.schedulers),
     ...config.nodes.map((node) => planNode(node, config, paths)),
+    ...planConsole(config, paths),
   ]
 }
 

@@ -1,5 +1,7 @@
 /** Preparing a cluster: its certificates, client configurations and token files, written where the plan says. */
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Credential, CredentialName, Pki } from '../../certs/pki.ts'
 import { writeEtcdPki } from '../../certs/etcd-pki.ts'
@@ -27,15 +29,23 @@ function firstServiceIp(range: string): string {
   return formatIpAddress({ family: parsed.family, value: parsed.base + 1n })
 }
 
+/** The address in HOST:PORT, if it is one. */
+function addressesIn(peer: string): string[] {
+  const address = peer.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
+  return isIP(address) === 0 ? [] : [address]
+}
+
 /** The names and addresses the API server's certificate must hold. */
 export function apiServerNames(
-  config: Pick<ClusterConfig, 'dialect' | 'serviceRange' | 'address' | 'apiServers'>,
+  config: Pick<ClusterConfig, 'dialect' | 'serviceRange' | 'address' | 'apiServers' | 'peers'>,
 ): ApiServerNames {
-  const { address, apiServers = [] } = config
+  const { address, apiServers = [], peers = [] } = config
+  // Clients of the machine that this one joined verify its address, whose load balancer passes on to here.
+  const others = peers.flatMap((peer) => addressesIn(peer))
   return {
     serviceName: dialectOf(config).apiServerService,
     serviceIp: firstServiceIp(config.serviceRange),
-    ipAddresses: [...new Set([address, ...apiServers.map((one) => one.address)])],
+    ipAddresses: [...new Set([address, ...apiServers.map((one) => one.address), ...others])],
   }
 }
 
@@ -79,7 +89,10 @@ export async function writePlannedFiles(
     specs
       .flatMap((spec) => spec.files)
       .map(async (file) => {
-        if (file.kind === 'text') return writeFileAtomically(file.path, file.text, 0o600)
+        if (file.kind === 'text') {
+          if (!existsSync(file.path)) await writeFileAtomically(file.path, file.text, 0o600)
+          return
+        }
         if (file.kind === 'bootstrap-token') return writeTokenFile(file.path, token)
         const text = await credentialKubeconfig(file.credential, options)
         return writeFileAtomically(file.path, text, 0o600)

@@ -24,7 +24,7 @@ function packageRoot(): string {
 }
 
 /** A folder that ships with the package. */
-export function packageFolder(name: 'dist' | 'scenarios'): string {
+export function packageFolder(name: 'bin' | 'console/lessons' | 'dist' | 'scenarios'): string {
   return join(packageRoot(), name)
 }
 

@@ -25,6 +25,8 @@ export interface TopologySettings {
 
 type Topology = Pick<ClusterConfig, 'etcd' | 'apiServers' | 'controllerManagers' | 'schedulers'>
 
+/** No other machine reaches it. At another address, a cluster on etcd has the load balancer through which clients reach further machines. */
+const defaultAddress = '127.0.0.1'
 const mostServers = 9
 const mostMembers = 7
 
@@ -125,7 +127,11 @@ async function ownEtcd(
   return { servers, own: { binary, members } }
 }
 
-function etcdOfOthers({ etcdServers = [], etcdFiles = {} }: TopologySettings): EtcdConfig {
+function etcdOfOthers({
+  etcdServers = [],
+  etcdFiles = {},
+}: TopologySettings): EtcdConfig | undefined {
+  if (etcdServers.length === 0) return undefined
   const absolute = (path: string | undefined): string | undefined =>
     path === undefined || isAbsolute(path) ? path : resolve(path)
   const { caFile, certFile, keyFile } = etcdFiles
@@ -153,7 +159,7 @@ async function apiServerPlaces(
   count: number,
   { address, port }: Where,
 ): Promise<NonNullable<ClusterConfig['apiServers']>> {
-  if (process.platform !== 'linux' || address !== '127.0.0.1') {
+  if (process.platform !== 'linux' || address !== defaultAddress) {
     const ports = await freePorts(address, count)
     return ports.map((free) => ({ address, port: free }))
   }
@@ -168,11 +174,13 @@ async function apiServerPlaces(
 /** The checked settings as a new cluster keeps them, with free ports. Rejects with a ClusterError without a usable etcd. */
 export async function topologyOf(settings: TopologySettings, where: Where): Promise<Topology> {
   const { store, etcdServers = [], apiServers = 1, controllerManagers, schedulers } = settings
-  const etcd = etcdServers.length > 0 ? etcdOfOthers(settings) : undefined
+  const isOwn = etcdServers.length === 0 && store === 'etcd'
+  const etcd = isOwn ? await ownEtcd(settings, where) : etcdOfOthers(settings)
+  const isShared = etcd !== undefined && where.address !== defaultAddress
+  const hasSeveral = apiServers > 1 || isShared
   return {
     ...(etcd === undefined ? {} : { etcd }),
-    ...(etcd === undefined && store === 'etcd' ? { etcd: await ownEtcd(settings, where) } : {}),
-    ...(apiServers === 1 ? {} : { apiServers: await apiServerPlaces(apiServers, where) }),
+    ...(hasSeveral ? { apiServers: await apiServerPlaces(apiServers, where) } : {}),
     ...(controllerManagers === undefined ? {} : { controllerManagers }),
     ...(schedulers === undefined ? {} : { schedulers }),
   }

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ClusterConfig } from '../plan/cluster-config.ts'
+import { ensureKnownServers } from '../etcd/known-members.ts'
 import { planEtcd } from '../plan/plan-etcd.ts'
 import { clusterMarker } from '../state/process-identity.ts'
 import { logOf } from '../state/state-dir.ts'
@@ -27,6 +28,7 @@ export async function startOwnEtcd({
   readonly clock: Clock
 }): Promise<AsyncDisposable> {
   const specs = planEtcd(config, paths)
+  ensureKnownServers({ config, paths })
   if (specs.length > 0) mkdirSync(paths.logs, { recursive: true, mode: 0o700 })
   const children = specs.map(({ name, executable = 'etcd', args, folders, healthUrl }): Child => {
     for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 })

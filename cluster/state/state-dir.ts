@@ -34,6 +34,8 @@ export interface StatePaths {
   readonly nodes: string
   readonly store: string
   readonly adminKubeconfig: string
+  /** Signs links to the cluster's console. */
+  readonly consoleSecret: string
   /** There while a cluster starts from a saved one: its store may not hold that yet. Holds the path of the saved cluster. */
   readonly startsFrom: string
   /** There while another store takes the place of this one. Holds the command that finishes it. */
@@ -63,6 +65,11 @@ export function statePaths(root: string, name: string): StatePaths {
   return pathsIn(join(root, clustersFolder, name))
 }
 
+/** The state root of a cluster's state directory: the inverse of `statePaths`. */
+export function stateRootOf(dir: string): string {
+  return dirname(dirname(dir))
+}
+
 export function pathsIn(dir: string): StatePaths {
   return {
     dir,
@@ -76,6 +83,7 @@ export function pathsIn(dir: string): StatePaths {
     nodes: join(dir, 'nodes'),
     store: join(dir, 'state.db'),
     adminKubeconfig: join(dir, 'kubeconfig'),
+    consoleSecret: join(dir, 'console.secret'),
     startsFrom: join(dir, 'starts-from'),
     replacing: join(dir, 'replacing'),
   }

@@ -1,10 +1,11 @@
 /** Child process: one process of the cluster, from spawn to exit. Its output goes to a file, so it can outlive its parent. */
 import { closeSync, fstatSync, openSync } from 'node:fs'
-import type { Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { execa } from 'execa'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { readStatusLines } from '../lines.ts'
 import type { StatusLine } from '../lines.ts'
+import { ChildCommands } from './child-commands.ts'
 import { keepLogBounded } from './log-rotation.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
 import type { ProcessControl } from './process-control.ts'
@@ -53,6 +54,8 @@ export interface Child {
   /** Resolves when the process has ended; never rejects. */
   readonly exited: Promise<ChildExit>
   signal(signal: NodeJS.Signals): void
+  /** Its answer to a command. Rejects with a CommandError when it has no such command, refuses it, or ends before it answers. */
+  command(name: string, params: unknown): Promise<unknown>
   /** Asks it to stop, and sends KILL after the stop timeout. Resolves when the process has ended; a second call returns the same promise. */
   stop(): Promise<ChildExit>
 }
@@ -122,18 +125,26 @@ interface Channel {
   readonly systemCode: Promise<string | undefined>
 }
 
-function channelOf(subprocess: Subprocess, onReport: ChildOptions['onReport']): Channel {
+/** execa types descriptors above 2 by their exact options; this one goes both ways, and is missing if the spawn failed. */
+function pipeOf(subprocess: Subprocess): Duplex | undefined {
+  return ((subprocess.stdio as readonly unknown[])[3] ?? undefined) as Duplex | undefined
+}
+
+function channelOf(
+  subprocess: Subprocess,
+  commands: ChildCommands,
+  onReport: ChildOptions['onReport'],
+): Channel {
   const readyLine = Promise.withResolvers<ReadyLine>()
   let systemCode: string | undefined
   const onStatus = (status: ReadyLine): void => {
+    if (commands.take(status)) return
     if (status['ready'] === true) readyLine.resolve(status)
     else if (status['failed'] === true) systemCode = String(status['systemCode'])
     else onReport?.(status)
   }
-  // execa types descriptors above 2 by their exact options; this one is a readable pipe, or nothing if the spawn failed.
-  const pipe = (subprocess.stdio as readonly unknown[])[3] as Readable | null | undefined
-  const ended =
-    pipe === null || pipe === undefined ? Promise.resolve() : readStatusLines(pipe, onStatus)
+  const pipe = pipeOf(subprocess)
+  const ended = pipe === undefined ? Promise.resolve() : readStatusLines(pipe, onStatus)
   return { readyLine: readyLine.promise, systemCode: ended.then(() => systemCode) }
 }
 
@@ -159,15 +170,16 @@ async function readyOf(
   more: {
     readonly options: ChildOptions
     readonly clock: Clock
+    readonly commands: ChildCommands
     readonly ending: Promise<Ending>
     readonly tail: () => string[]
   },
 ): Promise<ReadyLine> {
-  const { options, clock, ending, tail } = more
+  const { options, clock, commands, ending, tail } = more
   const { name, readyTimeoutMs = 0 } = options
   const waiting = new AbortController()
   const never = new Promise<never>(() => {})
-  const channel = channelOf(subprocess, options.onReport)
+  const channel = channelOf(subprocess, commands, options.onReport)
   const { healthUrl } = options
   const readyLine =
     healthUrl === undefined
@@ -236,11 +248,13 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
   closeSync(log)
   const tail = (): string[] => lastLines(logFile, tailLines, logStart).map(readableLine)
   const ending = endingOf(subprocess)
+  const commands = new ChildCommands(options.name, pipeOf(subprocess))
   const exited = ending.then(({ exit }) => {
+    commands.end()
     leaveLog()
     return exit
   })
-  const ready = readyOf(subprocess, { options, clock, ending, tail })
+  const ready = readyOf(subprocess, { options, clock, commands, ending, tail })
   ready.catch(() => {}) // a caller that waits for it gets the error; none has to wait
   let stopping: Promise<ChildExit> | undefined
   return {
@@ -248,6 +262,7 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
     ready,
     exited,
     signal: (signal) => void subprocess.kill(signal),
+    command: (name, params) => commands.call(name, params),
     stop: () => (stopping ??= stopped(subprocess, { exited, stopBy, timeoutMs, clock })),
   }
 }

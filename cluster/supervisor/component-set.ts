@@ -1,6 +1,7 @@
 /** Component set: the components of one cluster by name, started and stopped in the order of the plan. */
 import { mkdirSync } from 'node:fs'
 import type { Clock } from '../../components/component-base/clock.ts'
+import { startsWhenToldVariable } from '../../components/component-base/component.ts'
 import type { Log } from '../../components/component-base/log.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ComponentStatus } from '../control-protocol.ts'
@@ -11,13 +12,16 @@ import { clusterMarker } from '../state/process-identity.ts'
 import { logOf } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 import { startChild } from './child-process.ts'
-import type { Child, ChildOptions, ReadyLine } from './child-process.ts'
+import type { Child, ChildOptions } from './child-process.ts'
 import { withoutEtcdVariables } from './etcd-environment.ts'
 import { createManagedComponent } from './managed-component.ts'
-import type { ManagedComponent } from './managed-component.ts'
+import type { ManagedComponent, ManagedComponentOptions } from './managed-component.ts'
 import type { ProcessControl } from './process-control.ts'
 import { createProcessRecord } from './process-record.ts'
 import { noticeStopped } from './pulse.ts'
+
+/** What starts first is not to share its time with more. */
+const loadedAhead = 2
 
 export interface ComponentSetOptions {
   /** The cluster's name marks messages, its id the processes. */
@@ -32,6 +36,8 @@ export interface ComponentSetOptions {
   readonly processControl: ProcessControl
   readonly readyTimeoutMs: number
   readonly stopTimeoutMs: number
+  /** Environment variables of a component's next run. */
+  readonly environmentOf?: (name: string) => Readonly<Record<string, string>>
 }
 
 /** What is run: Node with a bundle, or a program of others. */
@@ -52,6 +58,8 @@ export class ComponentSet {
   readonly #record: (components: Iterable<ManagedComponent>) => void
   /** Flags of a component's next run alone. */
   readonly #firstRun = new Map<string, readonly string[]>()
+  /** Flags that win over the plan's, until they are taken away. */
+  readonly #overrides = new Map<string, readonly string[]>()
   #closing: Promise<void> | undefined
 
   constructor(options: ComponentSetOptions) {
@@ -93,7 +101,7 @@ export class ComponentSet {
       clock,
       log,
       processControl,
-      spawn: (onReport) => this.#spawn(spec, onReport),
+      spawn: (how) => this.#spawn(spec, how),
       waitsFor: () => this.#waitsFor(spec),
       onChange: (status) => this.#changed(status),
       helpLine: `${spec.executable ?? `${process.execPath} ${scriptOf(spec.program)}`} --help`,
@@ -137,11 +145,25 @@ export class ComponentSet {
     this.#firstRun.set(name, [flag])
   }
 
-  /** Starts every component, each after those it depends on. Rejects with the first failure. */
+  /** The component's next runs get these flags too, which win over its own; undefined: no more. */
+  override(name: string, flags: readonly string[] | undefined): void {
+    if (flags === undefined) this.#overrides.delete(name)
+    else this.#overrides.set(name, flags)
+  }
+
+  /**
+   * Starts every component, each after those it depends on; a few of the next load their code meanwhile. Rejects with the first
+   * failure.
+   */
   async start(): Promise<void> {
-    for (const step of this.#steps()) {
+    const steps = this.#steps()
+    for (const [index, step] of steps.entries()) {
       this.checkOpen()
-      await Promise.all(step.map((component) => component.start()))
+      const started = Promise.all(step.map((component) => component.start()))
+      // Programs of others do not wait to be told.
+      const ours = (steps[index + 1] ?? []).filter(({ spec }) => spec.executable === undefined)
+      for (const component of ours.slice(0, loadedAhead)) component.prepare()
+      await started
     }
   }
 
@@ -192,12 +214,16 @@ export class ComponentSet {
     return Math.max(0, ...all.map(({ sinceMs }) => sinceMs))
   }
 
-  #spawn(spec: ComponentSpec, onReport: (report: ReadyLine) => void): Child {
+  #spawn(
+    spec: ComponentSpec,
+    { onReport, startsWhenTold }: Parameters<ManagedComponentOptions['spawn']>[0],
+  ): Child {
     // A start that was requested before the shutdown and waited: its process would outlive the supervisor.
     this.checkOpen()
     const { cluster, paths, clock, scriptOf, readyTimeoutMs, stopTimeoutMs } = this.#options
     const { stopBy } = this.#options.processControl
-    const once = this.#firstRun.get(spec.name) ?? []
+    const first = this.#firstRun.get(spec.name) ?? []
+    const once = [...first, ...(this.#overrides.get(spec.name) ?? [])]
     this.#firstRun.delete(spec.name)
     return startChild(
       {
@@ -207,7 +233,9 @@ export class ComponentSet {
         environment: {
           ...allocatorSettings,
           ...(spec.program === 'etcd' ? withoutEtcdVariables() : {}),
+          ...(startsWhenTold ? { [startsWhenToldVariable]: '1' } : {}),
           [clusterMarker]: cluster.id,
+          ...this.#options.environmentOf?.(spec.name),
         },
         cwd: paths.dir,
         logFile: logOf(paths, spec.name),

@@ -14,6 +14,8 @@ import { decideRestart } from './restart-policy.ts'
 export interface ManagedComponent {
   readonly spec: ComponentSpec
   status(): ComponentStatus
+  /** Spawns the process that the next `start` starts, so that it loads its code meanwhile. The state stays; a failure shows in `start`. */
+  prepare(): void
   /** Resolves when it is ready. Rejects with a ClusterError that holds its last log lines when this first start fails. */
   start(): Promise<void>
   /** Resolves when the process has ended; it is not started again before `start`. */
@@ -28,6 +30,8 @@ export interface ManagedComponent {
   resume(): void
   /** Sends SIGKILL; resolves when that process has ended. */
   kill(): Promise<void>
+  /** The answer of the running process to a command. Rejects with a CommandError, or with a ClusterError when none runs. */
+  command(name: string, params: unknown): Promise<unknown>
 }
 
 export interface ManagedComponentOptions {
@@ -38,7 +42,11 @@ export interface ManagedComponentOptions {
   readonly log: Log
   readonly processControl: ProcessControl
   /** Spawns one run of the component. */
-  readonly spawn: (onReport: (report: ReadyLine) => void) => Child
+  readonly spawn: (how: {
+    readonly onReport: (report: ReadyLine) => void
+    /** It waits for the command `start`. */
+    readonly startsWhenTold: boolean
+  }) => Child
   /** Why it cannot become ready yet: the component that it waits for. */
   readonly waitsFor: () => string | undefined
   readonly onChange: (status: ComponentStatus) => void
@@ -88,6 +96,8 @@ class Managed implements ManagedComponent {
   #sinceMs: number
   #message: string | undefined
   #run: Run | undefined
+  /** The run that waits for the next start. */
+  #prepared: Run | undefined
   #restarts = 0
   #crashes = 0
   /** Aborts when the component is no longer wanted. */
@@ -117,6 +127,10 @@ class Managed implements ManagedComponent {
       ...(info === undefined ? {} : { info }),
       ...(message === undefined ? {} : { message }),
     }
+  }
+
+  prepare(): void {
+    if (this.#wanted === undefined && this.#run === undefined) this.#prepared = this.#spawn(true)
   }
 
   async start(): Promise<void> {
@@ -161,6 +175,10 @@ class Managed implements ManagedComponent {
     await child.exited
   }
 
+  async command(name: string, params: unknown): Promise<unknown> {
+    return await this.#running().command(name, params)
+  }
+
   #checkPausable(): void {
     if (this.#options.processControl.canPause) return
     const { name } = this.spec
@@ -184,16 +202,26 @@ class Managed implements ManagedComponent {
     this.#options.onChange(this.status())
   }
 
-  /** One run until it is ready; `#run` is set even when this rejects. */
-  async #launch(): Promise<Child> {
-    const child: Child = this.#options.spawn((report) => {
+  #spawn(startsWhenTold: boolean): Run {
+    const onReport = (report: ReadyLine): void => {
       if (this.#run !== run || this.#state === 'paused') return
       this.#message = reportText(report)
       this.#options.onChange(this.status())
-    })
-    const run: Run = { child, info: undefined }
+    }
+    const run: Run = { child: this.#options.spawn({ onReport, startsWhenTold }), info: undefined }
     this.#run = run
+    return run
+  }
+
+  /** One run until it is ready; `#run` is set even when this rejects. */
+  async #launch(): Promise<Child> {
+    const prepared = this.#prepared
+    this.#prepared = undefined
+    // If it has ended meanwhile, so has its promise to become ready.
+    prepared?.child.command('start', {}).catch(() => {})
+    const run = prepared ?? this.#spawn(false)
     this.#enter('starting')
+    const { child } = run
     const { ready: _, ...info } = await child.ready
     run.info = info
     this.#enter('ready')
@@ -272,6 +300,7 @@ class Managed implements ManagedComponent {
     this.#wanted?.abort(new Error('stopped'))
     this.#wanted = undefined
     const run = this.#run
+    this.#prepared = undefined
     if (run !== undefined) {
       this.#enter('stopping')
       await run.child.stop()

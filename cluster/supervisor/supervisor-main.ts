@@ -20,7 +20,7 @@ import type { StatePaths } from '../state/state-dir.ts'
 import { controlWayOf, controlWays, processControlOf } from './process-control.ts'
 import type { ControlWay } from './process-control.ts'
 import { createSupervisor } from './supervisor.ts'
-import { endLeftovers } from '../take-down.ts'
+import { endLeftovers, leaveOthers } from '../take-down.ts'
 
 const flags = defineFlags({
   'state-dir': flag.string("The cluster's state directory."),
@@ -87,6 +87,8 @@ void runComponent({
   name: 'supervisor',
   description: 'Keeps the processes of one cluster running. `skiff up` starts it.',
   flags,
+  // It is the authority: processes live in real time.
+  isOutsideTime: true,
   run: async (context) => {
     const { options, signal, clock, log } = context
     const dir = options['state-dir']
@@ -135,9 +137,14 @@ void runComponent({
     ])
     looking.abort(new Error('the cluster ends'))
     if (end === 'homeless') log.warn('the state directory is gone; everything stops', { dir })
+    const isRemoved = end !== 'asked' && end !== 'stopped' && end !== 'homeless'
+    if (isRemoved) {
+      await leaveOthers(paths, clock).catch((error: unknown) => {
+        log.warn('its etcd member stays behind in those of other machines', { error })
+      })
+    }
     await supervisor.shutdown()
     await control.close()
-    const isRemoved = end !== 'asked' && end !== 'stopped' && end !== 'homeless'
     if (isRemoved && folder.isThere()) {
       log.info('the cluster ends', { why: end })
       await removeAll(paths, config.name, clock)

@@ -6,10 +6,23 @@ import { ClusterError } from '../cluster-error.ts'
 import type { ClusterEnd, ControlHandlers, ControlMethod } from '../control-protocol.ts'
 import { writeClusterConfig } from '../plan/cluster-config.ts'
 import type { ClusterConfig } from '../plan/cluster-config.ts'
+import { FollowedClock } from '../../components/component-base/followed-clock.ts'
+import { checkFault } from '../lab/check-fault.ts'
+import { ClusterTime } from '../lab/cluster-time.ts'
+import { Chaos } from '../lab/chaos/chaos.ts'
+import type { ChaosParts } from '../lab/chaos/chaos-parts.ts'
+import { answerChaos } from '../lab/chaos/chaos-request.ts'
+import { FaultBoard } from '../lab/fault-board.ts'
+import { followersWith } from '../lab/followers-with.ts'
+import type { Lab } from '../lab/lab.ts'
+import { answerTime } from '../lab/time-request.ts'
 import { planCluster, planNode } from '../plan/plan.ts'
 import { ComponentSet } from './component-set.ts'
 import type { ComponentSetOptions } from './component-set.ts'
+import { followMachines, joinEtcd } from './other-machines.ts'
+import { ProcessLevers } from './process-levers.ts'
 import { watchPulse } from './pulse.ts'
+import { ComponentFollowers } from './time-followers.ts'
 
 interface SupervisorOptions extends Omit<ComponentSetOptions, 'cluster'> {
   readonly config: ClusterConfig
@@ -121,15 +134,28 @@ function clusterHandlers(
   {
     ends,
     shutdown,
-  }: { readonly ends: ClusterEnd | undefined; readonly shutdown: () => Promise<void> },
+    onStarted,
+    join,
+  }: {
+    readonly ends: ClusterEnd | undefined
+    readonly shutdown: () => Promise<void>
+    readonly onStarted: () => void
+    /** What else belongs to the start. */
+    readonly join: (signal: AbortSignal) => Promise<void>
+  },
 ): Handlers<'start' | 'status' | 'watch' | 'shutdown'> {
   return {
-    start: async ({ initialState }, { emit }) => {
+    start: async ({ initialState }, { emit, signal }) => {
       components.checkOpen()
       if (initialState !== undefined) {
         components.addToFirstRun('api-server', `--initial-state=${initialState}`)
       }
-      await components.reporting(emit, () => components.start())
+      const failed = new AbortController()
+      const started = components.reporting(emit, () => components.start())
+      await Promise.all([started, join(AbortSignal.any([signal, failed.signal]))]).finally(() => {
+        failed.abort(new Error('the start has ended'))
+        onStarted()
+      })
       return {}
     },
     status: async () => ({
@@ -150,24 +176,89 @@ function clusterHandlers(
   }
 }
 
+/** Calls about the cluster's faults. */
+function faultHandlers(
+  { faults, chaos }: Pick<Lab, 'faults' | 'chaos'>,
+  components: ComponentSet,
+): Handlers<'fault-add' | 'fault-list' | 'fault-heal' | 'chaos'> {
+  return {
+    'fault-add': async ({ fault }) => {
+      components.checkOpen()
+      return { fault: await faults.add(checkFault(fault)) }
+    },
+    'fault-list': async () => ({ faults: await faults.list() }),
+    'fault-heal': async ({ name }) => ({ faults: await faults.heal(name) }),
+    chaos: async (request, { signal }) => {
+      if (request.call === 'begin') components.checkOpen()
+      return await answerChaos(chaos, request, signal)
+    },
+  }
+}
+
+/** What a chaos can break. */
+function partsOf(components: ComponentSet): ChaosParts {
+  const all = [...components.all()].map(({ spec: { name, program } }) => ({ name, program }))
+  return { form: 'processes', parts: all }
+}
+
 /** Plans the components and watches their pulse; none starts before the call `start`. */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, paths, clock, log, ends } = options
-  const components = new ComponentSet({ ...options, cluster: config })
+  const followers = new ComponentFollowers(() => components.all(), clock)
+  const faultClock = new FollowedClock(clock)
+  const settled = (): Promise<void> => faults.settled()
+  const time = new ClusterTime(followersWith(followers, { clock: faultClock, settled }), { clock })
+  const environmentOf = (name: string) => ({
+    ...followers.environmentOf(name),
+    ...levers.environmentOf(name),
+  })
+  const components = new ComponentSet({ ...options, cluster: config, environmentOf })
   for (const spec of planCluster(config, paths)) components.add(spec)
+  const { canPause } = options.processControl
+  const levers = new ProcessLevers({
+    config,
+    paths,
+    components,
+    followers,
+    clock,
+    clusterClock: faultClock,
+    log,
+    canPause,
+  })
+  const faults = new FaultBoard(levers, { clock: faultClock, log })
+  const chaos = new Chaos({ faults, clock: faultClock, parts: () => partsOf(components) })
 
   const watching = new AbortController()
   const { address } = config
   void watchPulse(() => components.all(), { address, clock, log, signal: watching.signal })
-  const shutdown = (): Promise<void> => {
+  void components.reporting(
+    (status) => {
+      if (!components.has(status.name)) return
+      followers.changed(components.named(status.name))
+      levers.changed(status)
+    },
+    () => aborted(watching.signal),
+  )
+  let following: Promise<void> | undefined
+  const onStarted = (): void => {
+    following ??= followMachines(options, watching.signal)
+  }
+  const join = (signal: AbortSignal): Promise<void> =>
+    joinEtcd(options, AbortSignal.any([signal, watching.signal]))
+  const shutdown = async (): Promise<void> => {
     watching.abort(new Error('the cluster is shutting down'))
-    return components.close()
+    time.end()
+    faultClock.end()
+    await levers.close()
+    await Promise.all([components.close(), following])
   }
   return {
     handlers: {
-      ...clusterHandlers(components, { ends, shutdown }),
+      ...clusterHandlers(components, { ends, shutdown, onStarted, join }),
       ...nodeHandlers(components, options),
       ...componentHandlers(components),
+      ...faultHandlers({ faults, chaos }, components),
+      time: (request, { signal }) => answerTime(time, request, signal),
     },
     shutdown,
   }

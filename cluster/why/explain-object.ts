@@ -25,7 +25,12 @@ export interface AskedObject {
   readonly namespace: string
 }
 
-async function read(client: Client, resource: Resource, asked: AskedObject): Promise<KubeObject> {
+/** Throws a ClusterError of kind `not-found` for an object that is not there. */
+export async function readObject(
+  client: Client,
+  resource: Resource,
+  asked: Pick<AskedObject, 'name' | 'namespace'>,
+): Promise<KubeObject> {
   const { name, namespace } = asked
   const where = resource.namespaced ? ` in namespace ${namespace}` : ''
   try {
@@ -75,8 +80,8 @@ async function readOwners(
 export async function explainObject(source: Source, asked: AskedObject): Promise<ObjectAnswer> {
   const { client } = source
   const resources = await createDiscovery(client)()
-  const resource = neededResource(resources, asked.kind)
-  const object = await read(client, resource, asked)
+  const resource = neededResource(resources, asked.kind, 'to explain a request, pass --as USER')
+  const object = await readObject(client, resource, asked)
   const explainer = explainerOf(resource)
   const isEnding = object.metadata.deletionTimestamp !== undefined
   const needs = isEnding ? terminatingNeeds(object) : explainer.needs(object, client.dialect)

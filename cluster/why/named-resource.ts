@@ -29,8 +29,15 @@ export async function resourceNamed(client: Client, word: string): Promise<Resou
   return findResource(await createDiscovery(client)(), word)
 }
 
-/** As `findResource`, but always the preferred version. Throws a ClusterError of kind `usage` for an unknown word. */
-export function neededResource(resources: ServerResources, word: string): Resource {
+/**
+ * As `findResource`, but always the preferred version. Throws a ClusterError of kind `usage` for an unknown word; `otherwise` says
+ * what else the user may have meant.
+ */
+export function neededResource(
+  resources: ServerResources,
+  word: string,
+  otherwise?: string,
+): Resource {
   const found = findResource(resources, word)
   if (found !== undefined) {
     const { group, plural } = found
@@ -39,10 +46,12 @@ export function neededResource(resources: ServerResources, word: string): Resour
   }
   const names = resources.preferred.flatMap(({ plural, singular }) => [plural, singular])
   const nearest = nearestName(word.toLowerCase(), names)
-  throw new ClusterError('usage', `the server has no kind "${word}"`, {
-    hint:
-      nearest === undefined
-        ? 'see: kubectl api-resources; to explain a request, pass --as USER'
-        : `did you mean ${nearest}? To explain a request, pass --as USER`,
-  })
+  const also = otherwise === undefined ? [] : [otherwise]
+  const hint =
+    nearest === undefined
+      ? ['see: kubectl api-resources', ...also].join('; ')
+      : [`did you mean ${nearest}?`, ...also.map(asSentence)].join(' ')
+  throw new ClusterError('usage', `the server has no kind "${word}"`, { hint })
 }
+
+const asSentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -1,6 +1,6 @@
 /** Reads the metadata of objects of every kind: what is in a namespace, and what depends on an object. Bounded, and never rejects for one kind. */
 import type { Client } from '../../components/client/client.ts'
-import { createDiscovery } from '../../components/client/server-resources.ts'
+import { createDiscovery, type ServerResources } from '../../components/client/server-resources.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { qualifiedName, type Resource } from '../../components/machinery/objects/resource.ts'
@@ -23,7 +23,9 @@ export interface Found {
 interface Extent {
   /** '' for all of them, and for kinds without namespaces. */
   readonly namespace: string
+  /** Objects in a page. */
   readonly limit: number
+  /** Pages that are read of a kind at most. */
   readonly pages: number
   readonly keeps: (object: KubeObject) => boolean
 }
@@ -61,12 +63,12 @@ async function readKind(client: Client, resource: Resource, extent: Extent): Pro
   }
 }
 
-/** Events are left out: no deletion waits for them. */
-async function readKinds(
+/** The metadata of all kinds that can be listed, once each, page by page. Events are left out: they own nothing and hold up nothing. */
+export async function readKinds(
   client: Client,
+  { preferred, failed }: ServerResources,
   of: Extent & { readonly isAsked: (resource: Resource) => boolean },
 ): Promise<Found> {
-  const { preferred, failed } = await createDiscovery(client)()
   const kinds = preferred.filter(
     (resource) =>
       resource.verbs.includes('list') &&
@@ -88,7 +90,7 @@ async function readKinds(
 
 /** What is in the namespace. */
 export async function readContents(client: Client, namespace: string): Promise<Found> {
-  return await readKinds(client, {
+  return await readKinds(client, await createDiscovery(client)(), {
     namespace,
     limit: mostContents,
     pages: 1,
@@ -102,7 +104,7 @@ export async function readDependents(
   client: Client,
   { uid, namespace }: { readonly uid: string; readonly namespace: string },
 ): Promise<Found> {
-  return await readKinds(client, {
+  return await readKinds(client, await createDiscovery(client)(), {
     namespace,
     limit: pageSize,
     pages: mostPages,

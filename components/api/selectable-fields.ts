@@ -32,6 +32,14 @@ const computed: Readonly<Record<string, Fields>> = {
   'core/replicationcontrollers': { 'status.replicas': replicas },
 }
 
+/** By storage prefix. */
+const indexedFields: Readonly<Record<string, string>> = { 'core/pods': 'spec.nodeName' }
+
+/** The field by whose value objects are found without a look at all of them (upstream: each strategy's Indexers). */
+export function indexedFieldOf(resource: Pick<Resource, 'storagePrefix'>): string | undefined {
+  return indexedFields[resource.storagePrefix]
+}
+
 function replicas(object: KubeObject): string {
   return String(object['status']?.replicas ?? 0)
 }

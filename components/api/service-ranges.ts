@@ -88,6 +88,6 @@ export function ipAddressFor(
   const labels = { [keys.family]: family, [keys.managedBy]: keys.allocator }
   return {
     metadata: { name, labels },
-    spec: { parentRef: { group: '', resource: 'services', namespace, name: serviceName } },
+    spec: { parentRef: { resource: 'services', namespace, name: serviceName } },
   }
 }

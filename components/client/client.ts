@@ -32,20 +32,22 @@ export interface ClientOptions extends RestClientOptions {
 /** A client over a rest client that exists already; closing it closes that one. */
 export function createClientOver(
   rest: RestClient,
-  options: { dialect: Dialect; clock: Clock; log: Log },
+  { dialect, clock, log }: { dialect: Dialect; clock: Clock; log: Log },
 ): Client {
   // Custom resources come and go.
   const clients = new WeakMap<Resource, ResourceClient>()
   return {
     resource: <T extends KubeObject>(resource: Resource) => {
       const known =
-        clients.get(resource) ??
-        createResourceClient(rest, resource, apiGroup(options.dialect, 'meta'))
+        clients.get(resource) ?? createResourceClient(rest, resource, apiGroup(dialect, 'meta'))
       clients.set(resource, known)
       return known as unknown as ResourceClient<T>
     },
     rest,
-    ...options,
+    // Not all of what was given: a whole client would bring the connection that `rest` takes the place of.
+    dialect,
+    clock,
+    log,
     close: () => rest.close(),
   }
 }

@@ -1,4 +1,7 @@
-/** Controller: informers -> keys -> work queue -> reconciler. Level based: a reconciler gets a key, never an event. */
+/**
+ * Controller: informers -> keys -> work queue -> reconciler. Level based: a reconciler gets a key, never an event. What it sends
+ * carries the cause of its key (`cause.ts`).
+ */
 import { aborted } from '../component-base/aborted.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { messageOf } from '../component-base/log.ts'
@@ -6,6 +9,7 @@ import type { Log } from '../component-base/log.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
 import { keyOf } from '../machinery/objects/object.ts'
 import { isStatusError, StatusError } from '../machinery/objects/status-error.ts'
+import { requeueCause, startCause, withCause } from './cause.ts'
 import { ConnectionError } from './connection-error.ts'
 import type { Informer, InformerEvent } from './informer.ts'
 import { createWorkQueue } from './work-queue.ts'
@@ -15,6 +19,8 @@ import type { WorkQueue, WorkQueues } from './work-queue.ts'
 export interface Result {
   /** Reconcile the key again after this time even if nothing changes. */
   readonly requeueAfterMs?: number
+  /** What led to this is still to be acted on: the next time has the same cause. */
+  readonly isPutOff?: boolean
 }
 
 export type Reconciler = (key: string, signal: AbortSignal) => Promise<Result | void>
@@ -85,7 +91,9 @@ export async function runController(
       for (const key of keysOfEvent(event, keysOf)) queue.add(key)
     })
   }
-  for (const key of initialKeys) queue.add(key)
+  withCause(startCause, () => {
+    for (const key of initialKeys) queue.add(key)
+  })
 
   const retry = (key: string, error: unknown): void => {
     if (error instanceof TerminalError) {
@@ -100,12 +108,18 @@ export async function runController(
     else log.error('reconcile failed; trying again', { ...fields, error })
     queue.addRateLimited(key)
   }
+  const again = (key: string, { requeueAfterMs, isPutOff }: Result): void => {
+    if (requeueAfterMs === undefined) return
+    const cause = isPutOff === true ? queue.causeOf(key) : requeueCause
+    withCause(cause, () => queue.addAfter(key, requeueAfterMs))
+  }
   const work = async (): Promise<void> => {
     for (let key = await queue.next(); key !== undefined; key = await queue.next()) {
       try {
-        const result = await reconcile(key, signal)
+        const current = key
+        const result = await withCause(queue.causeOf(key), () => reconcile(current, signal))
         queue.forget(key)
-        if (result?.requeueAfterMs !== undefined) queue.addAfter(key, result.requeueAfterMs)
+        if (result !== undefined) again(key, result)
       } catch (error) {
         if (!signal.aborted) retry(key, error)
       } finally {

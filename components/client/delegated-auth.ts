@@ -9,6 +9,7 @@ import type {
   TokenReview,
 } from '../api/generated/types.ts'
 import { resourcesOf } from '../api/resources.ts'
+import { subjectOf } from '../component-base/certificate-subject.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { HttpRequest, PeerCertificate } from '../component-base/http.ts'
 import type { Client } from './client.ts'
@@ -63,9 +64,6 @@ function createCache<T>(clock: Clock) {
   }
 }
 
-const asList = (value: string | string[] | undefined): string[] =>
-  value === undefined ? [] : Array.isArray(value) ? value : [value]
-
 /** The user a client certificate stands for, if it holds now and was signed by one of the authorities. */
 export function certificateUser(
   peer: PeerCertificate,
@@ -82,13 +80,9 @@ export function certificateUser(
   const usages = certificate.keyUsage as readonly string[] | undefined
   const isForClients = usages?.some((usage) => usage === clientAuthUsage || usage === anyUsage)
   if (!isSigned || isForClients === false) return undefined
-  const subject = certificate.toLegacyObject().subject as unknown as Record<
-    string,
-    string | string[] | undefined
-  >
-  const username = asList(subject['CN']).at(-1)
-  if (!username) return undefined
-  return { username, groups: [...asList(subject['O']), authenticatedGroup] }
+  const { commonName, organizations } = subjectOf(certificate)
+  if (commonName === undefined) return undefined
+  return { username: commonName, groups: [...organizations, authenticatedGroup] }
 }
 
 /** A connection's certificate is checked once, and again when it has run out. */
@@ -121,10 +115,11 @@ export function createDelegatedAuth(options: {
     pem,
     userOf: createPeerMemory(parseClientCa(pem ?? ''), clock),
   })
-  let peers = peersOf(clientCa())
+  // Made for the first request: of thousands of simulated nodes few get one.
+  let peers: ReturnType<typeof peersOf> | undefined
   const byCertificate = (peer: PeerCertificate): DelegatedUser | undefined => {
     const pem = clientCa()
-    if (pem !== peers.pem) peers = peersOf(pem)
+    if (peers === undefined || pem !== peers.pem) peers = peersOf(pem)
     return peers.userOf(peer)
   }
   const byToken = createTokenAuthenticator(client, clock)

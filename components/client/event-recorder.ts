@@ -6,6 +6,7 @@ import { messageOf } from '../component-base/log.ts'
 import type { Log } from '../component-base/log.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
 import { isStatusError, StatusError } from '../machinery/objects/status-error.ts'
+import { currentCause, withCause, type Cause } from './cause.ts'
 import { createEventCorrelator } from './event-correlator.ts'
 import type { Correlation, EventCorrelator } from './event-correlator.ts'
 import type { ObjectRef } from './resource-client.ts'
@@ -39,6 +40,8 @@ export interface EventRecorderOptions {
   readonly component: string
   /** The node the reporter is on. */
   readonly host?: string
+  /** The name of an event about that object; default: another one each time. */
+  readonly nameOf?: (about: Readonly<Record<string, string>>) => string
   readonly clock: Clock
   readonly log: Log
 }
@@ -47,6 +50,7 @@ interface Waiting {
   readonly about: Readonly<Record<string, string>>
   readonly event: RecordedEvent
   readonly atMs: number
+  readonly cause: Cause | undefined
 }
 
 type SentCorrelation = Exclude<Correlation, { kind: 'drop' }>
@@ -73,7 +77,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     if (correlation.kind === 'drop') return
     for (let tries = 1; ; tries += 1) {
       try {
-        await send(item, correlation)
+        await withCause(item.cause, () => send(item, correlation))
         return
       } catch (error) {
         signal.throwIfAborted()
@@ -91,7 +95,12 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     record: (about, event) => {
       // A full queue drops this event and stays open: events are worth less than the work they are about.
       if (waiting.size < maxWaiting)
-        waiting.push({ about: referenceTo(about), event, atMs: clock.now() })
+        waiting.push({
+          about: referenceTo(about),
+          event,
+          atMs: clock.now(),
+          cause: currentCause(),
+        })
     },
     run: async (signal) => {
       const stop = (): void => waiting.end()
@@ -135,11 +144,12 @@ function factsOf({ about, event }: Waiting, { component, host = '' }: EventRecor
 function createSender(options: EventRecorderOptions, correlator: EventCorrelator) {
   const { events, component, host = '', clock } = options
   const nameFor = createEventNames(clock)
+  const { nameOf = ({ name = 'unknown' }) => nameFor(name) } = options
   const create = async ({ about, event, atMs }: Waiting, to: SentCorrelation): Promise<void> => {
     const at = timestamp(atMs)
     const count = to.kind === 'count' ? to.earlier.count + 1 : 1
     const firstTimestamp = to.kind === 'count' ? to.earlier.firstTimestamp : at
-    const name = nameFor(about['name'] ?? 'unknown')
+    const name = nameOf(about)
     await events.create({
       metadata: { name, namespace: about['namespace'] ?? 'default' },
       involvedObject: about,

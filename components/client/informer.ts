@@ -4,6 +4,7 @@ import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
 import type { Resource } from '../machinery/objects/resource.ts'
+import { changeCause, startCause, withCause } from './cause.ts'
 import { createChanges } from './changes.ts'
 import type { ObjectChange } from './changes.ts'
 import type { Client } from './client.ts'
@@ -25,7 +26,10 @@ export interface Informer<T extends KubeObject = KubeObject> {
   /** Objects whose index function returned `value`; the index is added with `addIndex` before `run`. */
   byIndex(index: string, value: string): readonly T[]
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void
-  /** Called in order per object, synchronously, after the cache has changed. States may be skipped, never reordered. */
+  /**
+   * Called in order per object, synchronously, after the cache has changed. States may be skipped, never reordered. The change is the
+   * cause (`cause.ts`) of what a handler does.
+   */
   onEvent(handler: (event: InformerEvent<T>) => void): void
 }
 
@@ -35,6 +39,8 @@ export interface InformerFactory {
     resource: Resource,
     options?: { namespace?: string; fieldSelector?: string; labelSelector?: string },
   ): Informer<T>
+  /** The informer of all objects of a resource, if someone has asked for it. */
+  known(resource: Resource): Informer | undefined
   /** Runs all informers asked for so far or later; returns when `signal` aborts and all have stopped. */
   run(signal: AbortSignal): Promise<void>
   /** Resolves when all informers asked for so far are ready. */
@@ -53,10 +59,11 @@ function slim<T extends KubeObject>(object: T): T {
 export function createInformer<T extends KubeObject>(options: {
   readonly client: ReflectorOptions<T>['client']
   readonly selection?: Selection
+  readonly initialEventsEnd?: string | undefined
   readonly clock: Clock
   readonly log: Log
 }): Informer<T> {
-  const { client, selection = {}, clock, log } = options
+  const { client, selection = {}, initialEventsEnd, clock, log } = options
   const cache = createObjectCache<T>()
   const handlers: ((event: InformerEvent<T>) => void)[] = []
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>()
@@ -67,20 +74,26 @@ export function createInformer<T extends KubeObject>(options: {
       log.error('informer handler failed', { resource: client.resource.plural, error })
     }
   }
+  let isFirstList = true
   const distribute = (event: InformerEvent<T>): void => {
-    for (const handler of handlers) notify(handler, event)
+    const cause = isFirstList ? startCause : changeCause(client.resource, event.object)
+    withCause(cause, () => {
+      for (const handler of handlers) notify(handler, event)
+    })
   }
   const changes = createChanges(cache, distribute)
   const sink: ReflectorSink<T> = {
     apply: (type, object) => changes.apply(type, slim(object)),
     replace: (objects) => {
       changes.replace(objects.map(slim))
+      isFirstList = false
       nowReady()
     },
   }
   return {
     resource: client.resource,
-    run: (signal) => runReflector({ client, selection, sink, clock, log }, signal),
+    run: (signal) =>
+      runReflector({ client, selection, sink, initialEventsEnd, clock, log }, signal),
     ready,
     get: (key) => cache.get(key),
     list: () => cache.list(),
@@ -88,29 +101,39 @@ export function createInformer<T extends KubeObject>(options: {
     addIndex: (name, valuesOf) => cache.addIndex(name, valuesOf),
     onEvent: (handler) => {
       handlers.push(handler)
-      for (const object of cache.list()) notify(handler, { type: 'add', object })
+      withCause(startCause, () => {
+        for (const object of cache.list()) notify(handler, { type: 'add', object })
+      })
     },
   }
 }
 
-/** Informers that share caches: the same resource and selection is the same informer. */
+/**
+ * Informers that share caches: the same resource and selection is the same informer. With `initialEventsEnd` they get their first
+ * state from their watches (`ReflectorOptions`).
+ */
 export function createInformerFactory(
   client: Pick<Client, 'resource'>,
   clock: Clock,
   log: Log,
+  { initialEventsEnd }: { readonly initialEventsEnd?: string } = {},
 ): InformerFactory {
   const informers = new Map<string, Informer>()
   let start: ((informer: Informer) => void) | undefined
+  const idOf = ({ group, version, plural }: Resource, selection: Selection): string => {
+    const { namespace = '', labelSelector = '', fieldSelector = '' } = selection
+    return [group, version, plural, namespace, labelSelector, fieldSelector].join('|')
+  }
   return {
+    known: (resource) => informers.get(idOf(resource, {})),
     informer: <T extends KubeObject>(resource: Resource, selection: Selection = {}) => {
-      const { namespace = '', labelSelector = '', fieldSelector = '' } = selection
-      const { group, version, plural } = resource
-      const id = [group, version, plural, namespace, labelSelector, fieldSelector].join('|')
+      const id = idOf(resource, selection)
       const known = informers.get(id)
       if (known !== undefined) return known as unknown as Informer<T>
       const made = createInformer<T>({
         client: client.resource<T>(resource),
         selection,
+        initialEventsEnd,
         clock,
         log,
       })

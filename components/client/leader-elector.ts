@@ -4,6 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { microTimestamp } from '../component-base/clock.ts'
+import { backgroundOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { messageOf } from '../component-base/log.ts'
 import type { Log } from '../component-base/log.ts'
@@ -144,7 +145,7 @@ async function acquire(election: Election, signal: AbortSignal): Promise<number>
   const { clock, identity, recorder } = election.options
   let sentAtMs = clock.now()
   while (!(await tryToAcquireOrRenew(election, renewDeadlineMs, signal))) {
-    await clock.sleep(retryPeriodMs * (1 + 1.2 * clock.random()), signal)
+    await backgroundOf(clock).sleep(retryPeriodMs * (1 + 1.2 * clock.random()), signal)
     sentAtMs = clock.now()
   }
   log.info('leading')
@@ -168,7 +169,7 @@ async function renew(
     Math.min(clock.now() + renewDeadlineMs, sentAtMs + leaseDurationMs)
   let leadsUntilMs = heldUntil(acquired.sentAtMs)
   while (!leading.aborted) {
-    await clock.sleep(retryPeriodMs, leading)
+    await backgroundOf(clock).sleep(retryPeriodMs, leading)
     const sentAtMs = clock.now()
     // A clock that was set back prolongs nothing.
     leadsUntilMs = Math.min(leadsUntilMs, sentAtMs + renewDeadlineMs)
@@ -252,7 +253,9 @@ async function inTime<T>(
   request: (deadline: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = new AbortController()
-  const cancel = clock.after(limitMs, () => deadline.abort(new Error('no answer in time')))
+  const cancel = backgroundOf(clock).after(limitMs, () =>
+    deadline.abort(new Error('no answer in time')),
+  )
   try {
     return await request(deadline.signal)
   } finally {

@@ -34,6 +34,9 @@ function peerOf(credentials: ClientCertificate): PeerCertificate | undefined {
   return peer
 }
 
+/** One for all: at the end of a cluster hundreds of watches are left at once, and a stack for each would say the same. */
+const clientWent = new RequestAbortedError('the client went away')
+
 /** The client's end of an exchange: whether it has gone. Most requests never ask for its signal. */
 class ClientEnd {
   #abort: AbortController | undefined
@@ -41,13 +44,13 @@ class ClientEnd {
 
   get signal(): AbortSignal {
     this.#abort ??= new AbortController()
-    if (this.#gone) this.#abort.abort(new RequestAbortedError('the client went away'))
+    if (this.#gone) this.#abort.abort(clientWent)
     return this.#abort.signal
   }
 
   leave(): void {
     this.#gone = true
-    this.#abort?.abort(new RequestAbortedError('the client went away'))
+    this.#abort?.abort(clientWent)
   }
 }
 

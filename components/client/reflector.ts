@@ -4,6 +4,7 @@ import type { Backoff } from '../component-base/backoff.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { messageOf } from '../component-base/log.ts'
 import type { Log } from '../component-base/log.ts'
+import { keyOf } from '../machinery/objects/object.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
 import { ConnectionError } from './connection-error.ts'
@@ -19,6 +20,11 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly client: Pick<ResourceClient<T>, 'list' | 'watch' | 'resource'>
   readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>
   readonly sink: ReflectorSink<T>
+  /**
+   * The annotation of the bookmark that ends the first events of a watch. With it the state comes with the watch, in one request (KEP-3157,
+   * upstream's WatchListClient); a server that refuses such a watch is listed.
+   */
+  readonly initialEventsEnd?: string | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -45,6 +51,8 @@ interface RetryState {
   /** The resourceVersion of the next list: `0` is any state, a version is not older than it, '' is the newest. */
   listVersion: string
   needsList: boolean
+  /** The server has not refused to send the state with a watch. */
+  mayStream: boolean
   failures: number
   expiries: number
 }
@@ -67,13 +75,16 @@ export async function runReflector<T extends KubeObject>(
     version: '',
     listVersion: '0',
     needsList: true,
+    mayStream: options.initialEventsEnd !== undefined,
     failures: 0,
     expiries: 0,
   }
   while (!signal.aborted) {
     try {
-      if (progress.needsList) await list(progress)
-      progress.needsList = false
+      if (progress.needsList && !progress.mayStream) {
+        await list(progress)
+        progress.needsList = false
+      }
       await watch(progress)
     } catch (error) {
       if (signal.aborted) return
@@ -96,22 +107,36 @@ async function list<T extends KubeObject>(progress: Progress<T>): Promise<void> 
   progress.listVersion = progress.version
 }
 
+function openWatch<T extends KubeObject>(
+  { client, selection, clock, signal, ...at }: Progress<T>,
+  isInitial: boolean,
+): AsyncIterable<WatchEvent<T>> {
+  const start = isInitial
+    ? {
+        resourceVersion: at.listVersion,
+        resourceVersionMatch: 'NotOlderThan' as const,
+        sendInitialEvents: true,
+      }
+    : { resourceVersion: at.version }
+  const timeoutSeconds = Math.floor(watchSeconds * (1 + clock.random()))
+  return client.watch({ ...selection, ...start, allowWatchBookmarks: true, timeoutSeconds }, signal)
+}
+
 async function watch<T extends KubeObject>(progress: Progress<T>): Promise<void> {
-  const { client, selection, sink, clock, signal } = progress
+  const { sink, clock, initialEventsEnd = '' } = progress
   let events = 0
   const startedAt = clock.now()
   const lasted = (): boolean => clock.now() - startedAt >= shortWatchMs
-  const stream: AsyncIterable<WatchEvent<T>> = client.watch(
-    {
-      ...selection,
-      resourceVersion: progress.version,
-      allowWatchBookmarks: true,
-      timeoutSeconds: Math.floor(watchSeconds * (1 + clock.random())),
-    },
-    signal,
-  )
+  let first: Map<string, T> | undefined = progress.needsList ? new Map() : undefined
   try {
-    for await (const { type, object } of stream) {
+    for await (const { type, object } of openWatch(progress, first !== undefined)) {
+      if (first !== undefined) {
+        if (type !== 'BOOKMARK') collect(first, type, object)
+        if (object.metadata.annotations?.[initialEventsEnd] !== 'true') continue
+        sink.replace([...first.values()])
+        first = undefined
+        progress.needsList = false
+      }
       if (events === 0) recovered(progress)
       events += 1
       progress.version = object.metadata.resourceVersion ?? progress.version
@@ -127,6 +152,16 @@ async function watch<T extends KubeObject>(progress: Progress<T>): Promise<void>
   recovered(progress)
 }
 
+/** An event of a state that is not whole yet. */
+function collect<T extends KubeObject>(
+  first: Map<string, T>,
+  type: 'ADDED' | 'MODIFIED' | 'DELETED',
+  object: T,
+): void {
+  if (type === 'DELETED') first.delete(keyOf(object))
+  else first.set(keyOf(object), object)
+}
+
 /** Ends the back-off. A list alone proves little: a server may answer it and refuse every watch. */
 function recovered(progress: RetryState): void {
   if (progress.failures > quickRetriesMs.length) progress.log.info('server reached again')
@@ -140,6 +175,10 @@ function recovered(progress: RetryState): void {
 function mayRetryAtOnce(progress: RetryState, error: unknown): boolean {
   // The server does not know the version (any more, or yet: it was restored), so the next list asks for the newest.
   const { needsList, listVersion } = progress
+  if (needsList && progress.mayStream && isStatusError(error, 'Invalid', 'BadRequest')) {
+    progress.mayStream = false
+    return true
+  }
   if (needsList && listVersion !== '' && isStatusError(error, 'Expired', 'Gone', 'Timeout')) {
     progress.listVersion = ''
     return true

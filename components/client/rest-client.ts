@@ -3,18 +3,22 @@
  * after it was lost. Failure Status bodies become StatusErrors; a server that cannot be reached is a ConnectionError.
  */
 import type { IncomingHttpHeaders } from 'node:http2'
+import type { ConnectionOptions } from 'node:tls'
+import { causeHeader } from '../api/request-record.ts'
 import { systemClock } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Status } from '../machinery/objects/status-error.ts'
 import { StatusError } from '../machinery/objects/status-error.ts'
+import { currentCauseText } from './cause.ts'
 import { ConnectionError } from './connection-error.ts'
 import type { LocalNetwork } from '../component-base/local-network.ts'
+import type { UnderWay } from '../component-base/under-way.ts'
 import { localExchange } from './local-exchange.ts'
 import { exchange } from './rest-exchange.ts'
 import type { Head } from './rest-exchange.ts'
 import { unobserved } from './rest-observer.ts'
 import type { RequestObserver, RestObserver } from './rest-observer.ts'
-import { createRestSession } from './rest-session.ts'
+import { createRestSession, tlsOptions } from './rest-session.ts'
 import type { ClientCertificate, RestSession } from './rest-session.ts'
 
 /** The client's identity. The client calls a token function before every request; it should cache. */
@@ -54,13 +58,16 @@ export interface RestClientOptions {
   /** For the timers of the network, which follow real time whatever the cluster's clock does; tests may replace it. */
   readonly networkClock?: Clock
   readonly observer?: RestObserver
+  /** Counts requests until their answers have come, and what comes of streams. By default nothing is counted. */
+  readonly underWay?: UnderWay | undefined
 }
 
 export interface RestRequest {
   readonly method: string
   /** Path below the server, with its query. */
   readonly path: string
-  readonly headers?: Readonly<Record<string, string>>
+  /** A list is sent as that many headers. */
+  readonly headers?: Readonly<Record<string, string | string[]>>
   /** Sent as JSON, unless it is bytes already. */
   readonly body?: unknown
   /** Default application/json. */
@@ -74,6 +81,12 @@ export interface RestResponse {
   readonly headers: IncomingHttpHeaders
 }
 
+/** What a connection to the server needs. */
+export interface Dialing {
+  readonly tls: ConnectionOptions
+  readonly headers: Readonly<Record<string, string | string[]>>
+}
+
 export interface RestClient {
   readonly server: string
   /** The parsed JSON answer, after the retries that the server asks for. Throws StatusError for a status of 400 and above, ConnectionError when there is no answer. */
@@ -85,6 +98,8 @@ export interface RestClient {
    * connection is lost, and `signal.reason` when aborted. Leaving the loop cancels the request.
    */
   stream(request: RestRequest): Promise<RestResponse & { readonly chunks: AsyncIterable<Buffer> }>
+  /** How a connection of another protocol, such as a WebSocket, is opened to the same server as the same user. Secret. */
+  dialing(): Promise<Dialing>
   /** New requests use these credentials, on a new connection if their certificate differs; requests under way keep the old ones. */
   setCredentials(credentials: Credentials): void
   /** Ends the connection; requests under way fail. Idempotent. */
@@ -115,12 +130,52 @@ function retryAfterMs({ status, headers }: Head): number | undefined {
   return /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined
 }
 
+type Calls = Pick<RestClient, 'bytes' | 'stream'>
+
+/** The same calls, counted while they are under way. Each chunk of a stream is something that other work may follow from. */
+function counted(calls: Calls, underWay: UnderWay | undefined): Calls {
+  if (underWay === undefined) return calls
+  const whileCounted = async <T>(work: () => Promise<T>): Promise<T> => {
+    const end = underWay.begin()
+    try {
+      return await work()
+    } finally {
+      end()
+    }
+  }
+  async function* noted(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const chunk of chunks) {
+      underWay?.note()
+      yield chunk
+    }
+  }
+  return {
+    bytes: (request) => whileCounted(() => calls.bytes(request)),
+    stream: async (request) => {
+      const { chunks, ...head } = await whileCounted(() => calls.stream(request))
+      return { ...head, chunks: noted(chunks) }
+    },
+  }
+}
+
+function jsonOver(server: string, bytes: RestClient['bytes']): RestClient['json'] {
+  return async (request) => {
+    const { body } = await bytes(request)
+    if (body.length === 0) return undefined
+    try {
+      return JSON.parse(body.toString()) as unknown
+    } catch (error) {
+      throw new ConnectionError('malformed', `${server}: the answer is not JSON`, error)
+    }
+  }
+}
+
 /** A client that opens no connection until its first request. */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { server, pingMs = 15_000, retries = 10, credentialSource } = options
-  const clock = options.networkClock ?? systemClock
+  const clock = options.networkClock ?? options.network?.clock ?? systemClock
   const session = createRestSession({ ...options, pingMs, clock })
-  const send = createSender(options, { session, clock })
+  const { request: sendOnce, ...identity } = createSender(options, { session, clock })
   const closing = new AbortController()
   const { host } = new URL(server)
   const observe = ({ method }: RestRequest, isStream: boolean): RequestObserver =>
@@ -128,7 +183,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   const sendChecked = async (request: RestRequest, observer: RequestObserver): Promise<Head> => {
     for (let left = retries; ; left -= 1) {
-      const head = await send.request(request, closing.signal, observer)
+      const head = await sendOnce(request, closing.signal, observer)
       if (head.status < 400) return head
       if (head.status === 401) credentialSource?.refused()
       const body = await head.body()
@@ -154,23 +209,16 @@ export function createRestClient(options: RestClientOptions): RestClient {
       observer.ended()
     }
   }
+  const stream: RestClient['stream'] = async (request) => {
+    const { status, headers, chunks } = await sendChecked(request, observe(request, true))
+    return { status, headers, chunks: chunks() }
+  }
+  const calls = counted({ bytes, stream }, options.underWay)
   return {
     server,
-    bytes,
-    stream: async (request) => {
-      const { status, headers, chunks } = await sendChecked(request, observe(request, true))
-      return { status, headers, chunks: chunks() }
-    },
-    json: async (request) => {
-      const { body } = await bytes(request)
-      if (body.length === 0) return undefined
-      try {
-        return JSON.parse(body.toString()) as unknown
-      } catch (error) {
-        throw new ConnectionError('malformed', `${server}: the answer is not JSON`, error)
-      }
-    },
-    setCredentials: send.use,
+    ...calls,
+    json: jsonOver(server, calls.bytes),
+    ...identity,
     close: () => {
       closing.abort(new ConnectionError('closed', `${server}: the client was closed`))
       session.destroy()
@@ -193,21 +241,50 @@ async function exchangeAgain(send: () => Promise<Head>): Promise<Head> {
   }
 }
 
+/** Why a write is sent, if that is known. */
+function causeHeaders(): Record<string, string> {
+  const cause = currentCauseText()
+  return cause === undefined ? {} : { [causeHeader]: cause }
+}
+
+/** The newest credentials. */
+function createIdentity(options: RestClientOptions, session: RestSession) {
+  const { userAgent = 'skiff', credentialSource } = options
+  let credentials = options.credentials ?? {}
+  const setCredentials = (next: Credentials): void => {
+    const needsConnection = next.cert !== credentials.cert || next.key !== credentials.key
+    credentials = next
+    if (needsConnection) session.renew()
+  }
+  const currentToken = async (): Promise<string | undefined> => {
+    if (credentialSource !== undefined) setCredentials(await credentialSource.current())
+    return typeof credentials.token === 'function' ? await credentials.token() : credentials.token
+  }
+  return {
+    userAgent,
+    setCredentials,
+    currentToken,
+    certificate: (): Credentials => credentials,
+    dialing: async (): Promise<Dialing> => {
+      const token = await currentToken()
+      const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+      const headers = { 'user-agent': userAgent, ...authorization }
+      return { tls: tlsOptions(options, credentials), headers }
+    },
+  }
+}
+
 /** Sends single requests with the newest credentials. */
 function createSender(
   options: RestClientOptions,
   { session, clock }: { readonly session: RestSession; readonly clock: Clock },
 ) {
-  const { server, timeoutMs = 60_000, userAgent = 'skiff', credentialSource, network } = options
+  const { server, timeoutMs = 60_000, network } = options
   const { pathname, origin } = new URL(server)
   const prefix = pathname === '/' ? '' : pathname.replace(/\/$/, '')
-  let credentials = options.credentials ?? {}
+  const identity = createIdentity(options, session)
+  const { userAgent, currentToken, setCredentials, dialing } = identity
 
-  const use = (next: Credentials): void => {
-    const needsConnection = next.cert !== credentials.cert || next.key !== credentials.key
-    credentials = next
-    if (needsConnection) session.renew()
-  }
   const request = async (
     request: RestRequest,
     closing: AbortSignal,
@@ -215,20 +292,19 @@ function createSender(
   ): Promise<Head> => {
     const { signal, body } = request
     signal?.throwIfAborted()
-    if (credentialSource !== undefined) use(await credentialSource.current())
-    const token =
-      typeof credentials.token === 'function' ? await credentials.token() : credentials.token
+    const token = await currentToken()
     // The request may have been aborted while the credentials were looked up.
     signal?.throwIfAborted()
     const payload =
       body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
     closing.throwIfAborted()
-    const headers: Record<string, string | number> = {
+    const headers: Record<string, string | number | string[]> = {
       ':method': request.method,
       ':path': `${prefix}${request.path}`,
       accept: 'application/json',
       'user-agent': userAgent,
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(request.method === 'GET' ? {} : causeHeaders()),
       ...(payload === undefined
         ? {}
         : {
@@ -244,8 +320,8 @@ function createSender(
     try {
       const head =
         local === undefined
-          ? await exchangeAgain(() => exchange(session.open(credentials), sent))
-          : await localExchange(local, { ...sent, closing, credentials })
+          ? await exchangeAgain(() => exchange(session.open(identity.certificate()), sent))
+          : await localExchange(local, { ...sent, closing, credentials: identity.certificate() })
       observer.answered(head.status)
       return head
     } catch (error) {
@@ -253,5 +329,5 @@ function createSender(
       throw error
     }
   }
-  return { use, request }
+  return { request, setCredentials, dialing }
 }

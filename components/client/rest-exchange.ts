@@ -38,7 +38,7 @@ function connectionError(error: unknown, server: string): ConnectionError {
 
 export interface Exchange {
   readonly server: string
-  readonly headers: Record<string, string | number>
+  readonly headers: Record<string, string | number | string[]>
   readonly payload: Buffer | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined

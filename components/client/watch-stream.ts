@@ -8,7 +8,7 @@ import type { WatchEvent } from './resource-client.ts'
 const newline = 0x0a
 
 /** Whole lines of a byte stream, without the newline. A last line without one is dropped: it was cut off. */
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let pending: Buffer[] = []
   for await (const chunk of chunks) {
     let start = 0
@@ -22,18 +22,26 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, v
   }
 }
 
+/** The values of a stream of lines of JSON. Throws a ConnectionError for a line that is not JSON. */
+export async function* jsonLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<unknown, void> {
+  for await (const line of linesOf(chunks)) {
+    if (line.length === 0) continue
+    let value: unknown
+    try {
+      value = JSON.parse(line.toString())
+    } catch (error) {
+      throw new ConnectionError('malformed', 'the server sent a line that is not JSON', error)
+    }
+    yield value
+  }
+}
+
 /** The events of one watch response. An ERROR event ends it with a StatusError (410: list again). */
 export async function* watchEvents<T extends KubeObject>(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<WatchEvent<T>, void> {
-  for await (const line of linesOf(chunks)) {
-    if (line.length === 0) continue
-    let event: { type: string; object: unknown }
-    try {
-      event = JSON.parse(line.toString()) as typeof event
-    } catch (error) {
-      throw new ConnectionError('malformed', 'the watch sent a line that is not JSON', error)
-    }
+  for await (const value of jsonLines(chunks)) {
+    const event = value as { type: string; object: unknown }
     if (event.type === 'ERROR') {
       const status = event.object as Partial<Status>
       throw StatusError.fromStatus(status, status.code ?? 500)

@@ -4,6 +4,7 @@
  */
 import { backoffDelay } from '../component-base/backoff.ts'
 import type { Clock } from '../component-base/clock.ts'
+import { carryCause, currentCause, retryCause, withCause, type Cause } from './cause.ts'
 
 export interface WorkQueue {
   add(key: string): void
@@ -17,6 +18,8 @@ export interface WorkQueue {
   retries(key: string): number
   /** The oldest waiting key, once there is one; undefined when the queue was shut down. The caller must call `done`. */
   next(): Promise<string | undefined>
+  /** Why a key that is worked on was added: the cause of the newest call. */
+  causeOf(key: string): Cause | undefined
   /** The key is no longer worked on. */
   done(key: string): void
   /** Drops the waiting keys; `next` gives undefined from now on. */
@@ -70,11 +73,12 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     addAfter,
     addRateLimited: (key) => {
       observer?.retried()
-      addAfter(key, retries.delayMs(key))
+      withCause(retryCause, () => addAfter(key, retries.delayMs(key)))
     },
     forget: retries.forget,
     retries: retries.count,
     next: keys.next,
+    causeOf: keys.causeOf,
     done: keys.done,
     shutDown: () => {
       delays.clear()
@@ -89,16 +93,40 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   }
 }
 
+/** The keys that are worked on, and why they, and those that wait, were added. */
+function createProcessing() {
+  const waiting = new Map<string, Cause>()
+  const processing = new Map<string, Cause | undefined>()
+  return {
+    /** The key is added for the cause of now. */
+    note: (key: string): void => {
+      const cause = currentCause()
+      if (cause !== undefined) waiting.set(key, cause)
+    },
+    start: (key: string): void => {
+      processing.set(key, waiting.get(key))
+      waiting.delete(key)
+    },
+    has: (key: string): boolean => processing.has(key),
+    causeOf: (key: string): Cause | undefined => processing.get(key),
+    end: (key: string): void => void processing.delete(key),
+    forgetWaiting: (): void => waiting.clear(),
+    get size() {
+      return processing.size
+    },
+  }
+}
+
 /** The dirty and processing sets that keep a key from being worked on twice at once (upstream: workqueue/queue.go). */
 function createKeyQueue(observer: WorkQueueObserver | undefined) {
   const waiting: string[] = []
   const dirty = new Set<string>()
-  const processing = new Set<string>()
+  const processing = createProcessing()
   const sleepers: ((key: string | undefined) => void)[] = []
   let isShutDown = false
   const start = (key: string): void => {
     dirty.delete(key)
-    processing.add(key)
+    processing.start(key)
     observer?.started(key)
   }
   const offer = (key: string): void => {
@@ -112,7 +140,9 @@ function createKeyQueue(observer: WorkQueueObserver | undefined) {
   }
   return {
     add: (key: string): void => {
-      if (isShutDown || dirty.has(key)) return
+      if (isShutDown) return
+      processing.note(key)
+      if (dirty.has(key)) return
       dirty.add(key)
       observer?.added(key)
       if (!processing.has(key)) offer(key)
@@ -124,8 +154,9 @@ function createKeyQueue(observer: WorkQueueObserver | undefined) {
       start(key)
       return key
     },
+    causeOf: processing.causeOf,
     done: (key: string): void => {
-      processing.delete(key)
+      processing.end(key)
       observer?.finished(key)
       if (dirty.has(key) && !isShutDown) offer(key)
     },
@@ -133,6 +164,7 @@ function createKeyQueue(observer: WorkQueueObserver | undefined) {
       isShutDown = true
       waiting.length = 0
       dirty.clear()
+      processing.forgetWaiting()
       for (const sleeper of sleepers.splice(0)) sleeper(undefined)
     },
     get isShutDown() {
@@ -156,10 +188,11 @@ function createDelays(clock: Clock, add: (key: string) => void) {
       const earlier = delayed.get(key)
       if (earlier !== undefined && earlier.at <= at) return
       earlier?.cancel()
-      const cancel = clock.after(ms, () => {
+      const fire = carryCause(() => {
         delayed.delete(key)
         add(key)
       })
+      const cancel = clock.after(ms, fire)
       delayed.set(key, { at, cancel })
     },
     clear: (): void => {

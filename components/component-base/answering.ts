@@ -1,13 +1,13 @@
 /** Calls the handler of a listener for both protocols: a handler that fails answers 500 and is logged. */
 import type { Answer, HttpRequest } from './http.ts'
-import { RequestAbortedError } from './http.ts'
+import { ConnectionCutError, RequestAbortedError } from './http.ts'
 import type { Log } from './log.ts'
 
-/** A rejection is a bug of the handler. */
+/** A ConnectionCutError ends the connection (of HTTP/2: the stream) without an answer. Any other rejection is a bug of the handler. */
 export type RequestHandler = (request: HttpRequest) => Promise<Answer>
 
 export interface Answering {
-  /** Never rejects. */
+  /** Rejects with a ConnectionCutError only. */
   answerTo(request: HttpRequest): Promise<Answer>
   /** Logs an answer that broke off, unless the client went away. */
   logCutShort(request: HttpRequest, error: unknown): void
@@ -25,6 +25,7 @@ export function createAnswering(handler: RequestHandler, log: Log): Answering {
       try {
         return await handler(request)
       } catch (error) {
+        if (error instanceof ConnectionCutError) throw error
         if (!(error instanceof RequestAbortedError)) log.error('request handler failed', { error })
         return internalFault
       }

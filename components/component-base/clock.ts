@@ -15,6 +15,22 @@ export interface Clock {
   random(): number
   uuid(): string
   randomBytes(length: number): Buffer
+  /** False while it differs from the system's time. Undefined: it never does. */
+  isReal?(): boolean
+  /** The same clock, for what recurs as long as the process runs, and for deadlines: `settle` does not wait for it. Undefined: there is no such difference. */
+  readonly background?: Clock
+  /** Real time, for deadlines of the network. Undefined: there is no other time. */
+  readonly real?: Clock
+}
+
+/** The clock for what recurs, and for deadlines. */
+export function backgroundOf(clock: Clock): Clock {
+  return clock.background ?? clock
+}
+
+/** The clock for deadlines of the network, which pass while the cluster's time stands still. */
+export function realOf(clock: Clock): Clock {
+  return clock.real ?? clock
 }
 
 /** Node fires a timer that is set for longer at once; a year's wait is made of several. */
@@ -56,9 +72,17 @@ export const systemClock: Clock = {
   randomBytes: (length) => randomBytes(length),
 }
 
+/** Many writes happen within a second, and each writes it several times. */
+const lastSecond = { seconds: 0, text: '1970-01-01T00:00:00Z' }
+
 /** RFC 3339 with whole seconds: the form of metav1.Time. */
 export function timestamp(nowMs: number): string {
-  return `${new Date(Math.floor(nowMs / 1000) * 1000).toISOString().slice(0, 19)}Z`
+  const seconds = Math.floor(nowMs / 1000)
+  if (seconds !== lastSecond.seconds) {
+    lastSecond.text = `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
+    lastSecond.seconds = seconds
+  }
+  return lastSecond.text
 }
 
 /** RFC 3339 with six fractional digits: the form of metav1.MicroTime. */

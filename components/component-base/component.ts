@@ -1,6 +1,9 @@
 /** Component: the life of one process, from its flags to its exit code. Every main.ts is one call of runComponent. */
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
+import { serveCommands } from './command-channel.ts'
+import { Commands } from './commands.ts'
+import { environment } from './environment.ts'
 import { defineFlags, describeFlags, flag, FlagError, parseFlags } from './flags.ts'
 import type { FlagDeclarations, FlagValues } from './flags.ts'
 import { createLog, messageOf } from './log.ts'
@@ -8,8 +11,12 @@ import type { Files } from './files.ts'
 import type { LocalNetwork } from './local-network.ts'
 import type { Log, LogLevel } from './log.ts'
 import { createLogWriter } from './log-writer.ts'
+import { networkOfProcess, routesVariable } from './routes.ts'
 import { writeStatusLine } from './status-line.ts'
-import type { UnderWay } from './under-way.ts'
+import { FollowedClock } from './followed-clock.ts'
+import type { Suspension } from './suspension.ts'
+import { followTime, givenTime, timeVariable } from './time-commands.ts'
+import { UnderWay } from './under-way.ts'
 
 /** Flags every component has. */
 export const commonFlags = defineFlags({
@@ -39,8 +46,12 @@ export interface ComponentContext<D extends FlagDeclarations> {
   readonly network?: LocalNetwork
   /** What a clock waits for that is advanced; by default nothing is counted. */
   readonly underWay?: UnderWay
+  /** What the process that started this one can ask of it; by default nothing. */
+  readonly commands?: Commands
   /** How long listeners wait for requests under way when they end; by default as long as they do. */
   readonly drainMs?: number
+  /** How it is paused and killed where it shares its process. */
+  readonly suspension?: Suspension | undefined
   /** Why the newest lines of the log are not written; undefined when they are. */
   readonly logFault?: () => string | undefined
   /** Reports once that the process serves; `info` (ports and the like, never a secret) goes to the starting process. */
@@ -55,6 +66,8 @@ export interface ComponentDeclaration<D extends FlagDeclarations> {
   /** Whole command lines for --help. */
   readonly examples?: readonly string[]
   readonly flags: D
+  /** Its clock is the system's whatever the cluster's is. */
+  readonly isOutsideTime?: boolean
 }
 
 export interface Component<D extends FlagDeclarations> extends ComponentDeclaration<D> {
@@ -107,15 +120,21 @@ export async function runComponent<D extends FlagDeclarations>(
     return
   }
   const level = common.v >= 4 ? 'debug' : (common['log-level'] as LogLevel)
+  const commands = new Commands()
+  const { clock, underWay } = timeOf(component, commands)
+  const network = networkOfProcess(commands, environment[routesVariable])
   const { write, fault: logFault } = createLogWriter(process.stderr, systemClock)
-  const log = createLog({ clock: systemClock, level, fields: { component: component.name }, write })
+  const log = createLog({ clock, level, fields: { component: component.name }, write })
   if (common['deprecation-warnings']) for (const text of warnings) log.warn(text)
   const signal = followProcess(log)
   // A component that only waits must not end because nothing else is due.
   const alive = setInterval(() => {}, 2 ** 30)
   try {
     const ready = readyOnce(log)
-    await component.run({ options, signal, clock: systemClock, log, logFault, ready })
+    await mayStart(commands, signal)
+    signal.addEventListener('abort', () => clock.release(), { once: true })
+    const parts = { clock, underWay, network, commands, log, logFault }
+    await component.run({ options, signal, ...parts, ready })
     process.exitCode = 0
     if (signal.aborted) log.info('stopped')
   } catch (error) {
@@ -133,6 +152,18 @@ export async function runComponent<D extends FlagDeclarations>(
     // A timer or socket that a library left open must not keep a stopped process alive.
     setTimeout(() => process.exit(), 1000).unref()
   }
+}
+
+/** Real time, for a component that follows no cluster's clock and for one that was started without a setting. */
+function timeOf(
+  { isOutsideTime = false }: ComponentDeclaration<FlagDeclarations>,
+  commands: Commands,
+) {
+  const underWay = new UnderWay(systemClock)
+  if (isOutsideTime) return { clock: new FollowedClock(systemClock), underWay }
+  const clock = new FollowedClock(systemClock, givenTime(environment[timeVariable]))
+  followTime(commands, { clock, underWay })
+  return { clock, underWay }
 }
 
 function parseOrExit<D extends FlagDeclarations>(
@@ -179,6 +210,21 @@ function followProcess(log: Log): AbortSignal {
   process.on('unhandledRejection', onFault)
   process.on('uncaughtException', onFault)
   return stop.signal
+}
+
+/** Set for a process that loads its code ahead of time; the command `start` then starts the component. */
+export const startsWhenToldVariable = 'SKIFF_STARTS_WHEN_TOLD'
+
+/** Begins to serve commands. Rejects with `signal.reason`, or when the process that would say so is gone. */
+async function mayStart(commands: Commands, signal: AbortSignal): Promise<void> {
+  const told = Promise.withResolvers<void>()
+  commands.on('start', async () => told.resolve())
+  const gone = (): void => told.reject(new StartError('the process that started it is gone'))
+  const isReachable = serveCommands(commands, gone)
+  told.promise.catch(() => {}) // once it has started, it goes on alone
+  if (environment[startsWhenToldVariable] !== '1' || !isReachable) return
+  signal.addEventListener('abort', () => told.reject(signal.reason as Error), { once: true })
+  await told.promise
 }
 
 /** The `ready` of a component's context. */

@@ -61,8 +61,11 @@ function missing(path: string): NodeJS.ErrnoException {
   return error
 }
 
-/** Empty, or with the files of another. */
-export function createMemoryFiles(initial?: ReadonlyMap<string, string>): MemoryFiles {
+/** Empty, or with the files of another. `disk`: the folder for what has to be on a disk. */
+export function createMemoryFiles(
+  initial?: ReadonlyMap<string, string>,
+  disk: string = resolve(sep),
+): MemoryFiles {
   const root = resolve(sep, 'skiff-memory')
   const held = new Map(initial)
   const watchers = new Map<string, Set<(name: string) => void>>()
@@ -101,6 +104,6 @@ export function createMemoryFiles(initial?: ReadonlyMap<string, string>): Memory
       watchers.set(at, known.add(onChange))
       return () => known.delete(onChange)
     },
-    diskOf: (path) => (keyOf(path) === undefined ? path : resolve(sep)),
+    diskOf: (path) => (keyOf(path) === undefined ? path : disk),
   }
 }

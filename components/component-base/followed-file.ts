@@ -1,5 +1,6 @@
 /** FollowedFiles: files whose content is in use, and is taken again when it changes and is sound; else the last stays. */
 import { basename, dirname } from 'node:path'
+import { backgroundOf } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { diskFiles } from './files.ts'
 import type { Files } from './files.ts'
@@ -65,7 +66,9 @@ const areSame = (one: readonly string[], other: readonly string[]): boolean =>
 
 /** Also resolves when the signal aborts, which the caller looks at. */
 const untilSlept = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
-  clock.sleep(ms, signal).catch(() => {})
+  backgroundOf(clock)
+    .sleep(ms, signal)
+    .catch(() => {})
 
 /** Reads the files; rejects when one cannot be read. */
 export async function openFollowedFiles(

@@ -94,3 +94,11 @@ export class RequestAbortedError extends Error {
     this.name = 'RequestAbortedError'
   }
 }
+
+/** A fault of the lab ends the exchange: the client gets no further byte, and no answer if it has none. */
+export class ConnectionCutError extends RequestAbortedError {
+  constructor() {
+    super('a fault cut the connection')
+    this.name = 'ConnectionCutError'
+  }
+}

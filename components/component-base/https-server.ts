@@ -17,6 +17,8 @@ import { createHttp2Sessions } from './http2-sessions.ts'
 import { defaultLimits } from './https-limits.ts'
 import type { HttpsServerLimits } from './https-limits.ts'
 import type { Log } from './log.ts'
+import type { Suspension } from './suspension.ts'
+import type { UnderWay } from './under-way.ts'
 import { createPeerReader } from './peer-certificate.ts'
 
 /** PEM texts. `cert` starts with the server's own certificate. */
@@ -43,6 +45,10 @@ export interface HttpsServerOptions {
   /** Which of those requests `upgrade` gets; the others are plain ones. Default: all. */
   readonly mayUpgrade?: (incoming: IncomingMessage) => boolean
   readonly limits?: Partial<HttpsServerLimits>
+  /** Of a component that shares its process. */
+  readonly suspension?: Suspension | undefined
+  /** Counts the start and the end of the listener, which others wait for. */
+  readonly underWay?: UnderWay | undefined
   readonly log: Log
 }
 
@@ -93,6 +99,15 @@ function nameOf(socket: Socket): string {
   return `${socket.remoteAddress ?? ''} ${socket.remotePort ?? ''}`
 }
 
+/** While the component is paused, requests wait for it. */
+function inTurn(handler: RequestHandler, suspension: Suspension | undefined): RequestHandler {
+  if (suspension === undefined) return handler
+  return async (request) => {
+    await suspension.turn()
+    return await handler(request)
+  }
+}
+
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const why: Record<string, string> = {
     EADDRINUSE: 'the port is already in use',
@@ -107,7 +122,8 @@ type Address = { readonly host: string; readonly port: number }
 
 /** A listener that does nothing until `run`. */
 export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
-  const { host, tls, handler, upgrade, mayUpgrade = () => true, log } = options
+  const { host, tls, upgrade, mayUpgrade = () => true, suspension, log } = options
+  const handler = inTurn(options.handler, suspension)
   const limits = { ...defaultLimits, ...options.limits }
   const answering = createAnswering(handler, log)
   const http2 = createHttp2Sessions({ limits, answering, log })
@@ -123,21 +139,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
     if (socket.alpnProtocol === 'h2') http2.serve(socket, connection)
     else http1.serve(socket, connection)
   })
-  const drain = async (): Promise<void> => {
-    const closed = new Promise<void>((resolve) => {
-      listener.close(() => resolve())
-    })
-    sockets.drain()
-    http2.drain()
-    http1.drain()
-    const cutOff = setTimeout(() => {
-      http2.cutOff()
-      sockets.cutOff()
-    }, limits.drainMs)
-    await closed
-    clearTimeout(cutOff)
-    http1.close()
-  }
+  const { drain, cutAll } = endsOf(listener, { sockets, http1, http2, drainMs: limits.drainMs })
   const { promise: ready, resolve, reject } = Promise.withResolvers<Address>()
   // `run` rejects with the same error.
   ready.catch(() => {})
@@ -146,7 +148,10 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
     run: async (signal) => {
       try {
         signal.throwIfAborted()
-        await listen(listener, options)
+        suspension?.killed.throwIfAborted()
+        suspension?.killed.addEventListener('abort', cutAll, { once: true })
+        const listening = options.underWay?.beginOnMachine()
+        await listen(listener, options).finally(listening)
       } catch (error) {
         reject(error)
         throw error
@@ -157,7 +162,9 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       resolve({ host, port: (listener.address() as AddressInfo).port })
       await aborted(signal)
       clearInterval(sweeper)
+      const ended = options.underWay?.beginOnMachine()
       await drain()
+      ended?.()
     },
     setCertificate: ({ cert, key, clientCa = tls.clientCa }) => {
       const minVersion = tls.minVersion ?? 'TLSv1.2'
@@ -167,6 +174,39 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       return sockets.count
     },
   }
+}
+
+interface Connections {
+  readonly sockets: ReturnType<typeof createSocketTracker>
+  readonly http1: ReturnType<typeof createHttp1Connections>
+  readonly http2: ReturnType<typeof createHttp2Sessions>
+  readonly drainMs: number
+}
+
+/** How a listener ends: with what is in flight, or at once. */
+function endsOf(listener: Server, { sockets, http1, http2, drainMs }: Connections) {
+  const drain = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => {
+      listener.close(() => resolve())
+    })
+    sockets.drain()
+    http2.drain()
+    http1.drain()
+    const cutOff = setTimeout(() => {
+      http2.cutOff()
+      sockets.cutOff()
+    }, drainMs)
+    await closed
+    clearTimeout(cutOff)
+    http1.close()
+  }
+  const cutAll = (): void => {
+    listener.close()
+    sockets.drain()
+    sockets.cutOff()
+    http2.cutOff()
+  }
+  return { drain, cutAll }
 }
 
 function createListener(tls: HttpsServerOptions['tls'], limits: HttpsServerLimits): Server {

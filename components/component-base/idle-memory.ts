@@ -1,6 +1,7 @@
 /** Idle memory: gives back to the system what a start or a load left, when it is over. */
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
+import { backgroundOf } from './clock.ts'
 import type { Clock } from './clock.ts'
 
 /** How often the process is looked at; the first time, a start is over. */
@@ -79,7 +80,7 @@ export async function releaseIdleMemory(options: IdleMemoryOptions): Promise<voi
 
   while (!signal.aborted) {
     try {
-      await clock.sleep(lookEveryMs, signal)
+      await backgroundOf(clock).sleep(lookEveryMs, signal)
     } catch (error) {
       if (signal.aborted) return
       throw error

@@ -14,6 +14,11 @@ export function isHandedOver(mode: number): boolean {
   return [pipe, socket, regular].includes(mode & typeMask)
 }
 
+/** Whether commands can come over a descriptor of this mode. On Windows a channel is a named pipe, which goes both ways. */
+export function isTwoWay(mode: number, platform = process.platform): boolean {
+  return (mode & typeMask) === (platform === 'win32' ? pipe : socket)
+}
+
 /** Writes a line to descriptor 3, if the starting process handed one over. */
 export function writeStatusLine(report: object): void {
   try {

@@ -1,4 +1,5 @@
 /** Deletes pods of removed nodes, finished pods beyond a threshold, and pods deleted before they had a node (upstream: pkg/controller/podgc). */
+import { backgroundOf } from '../component-base/clock.ts'
 import type { Node, Pod } from '../api/generated/types.ts'
 import type { Dialect } from '../api/dialect.ts'
 import { labelKey } from '../api/dialect.ts'
@@ -91,7 +92,7 @@ export async function runPodGarbageCollector(
       log.warn('pods not collected; trying again', { why: messageOf(error) })
     }
     try {
-      await clock.sleep(periodMs, signal)
+      await backgroundOf(clock).sleep(periodMs, signal)
     } catch {
       // Only an abort ends the sleep early.
       return

@@ -28,13 +28,13 @@ type Context = ComponentContext<typeof controllerManagerFlags>
 const userAgent = 'kube-controller-manager'
 
 async function connect(
-  { options, files, network, clock, log }: Context,
+  { options, files, network, underWay, clock, log }: Context,
   { dialect, observer }: { readonly dialect: Dialect; readonly observer: RestObserver },
 ) {
   if (options.kubeconfig === undefined) throw new StartError('--kubeconfig is required')
   const read = await connectionFrom(await readKubeconfig(options.kubeconfig, files), { files })
   const { master = read.server } = options
-  const connection = { ...read, server: master, network }
+  const connection = { ...read, server: master, network, underWay }
   const client = createClient({ ...connection, dialect, clock, log, userAgent, observer })
   if (!options['use-service-account-credentials']) return { client, clientOf: undefined }
   const bare = createRestClient({ ...connection, credentials: {}, userAgent, observer })

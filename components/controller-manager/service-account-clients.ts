@@ -95,6 +95,10 @@ export function withToken(rest: RestClient, source: TokenSource): RestClient {
     json: (request) => authorized(request, (sent) => rest.json(sent)),
     bytes: (request) => authorized(request, (sent) => rest.bytes(sent)),
     stream: (request) => authorized(request, (sent) => rest.stream(sent)),
+    dialing: async () => {
+      const { tls, headers } = await rest.dialing()
+      return { tls, headers: { ...headers, authorization: `Bearer ${await source.token()}` } }
+    },
     setCredentials: () => {},
     close: () => {},
   }

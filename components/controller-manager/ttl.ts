@@ -1,12 +1,15 @@
 /**
  * Tells each node's kubelet how long it may use what it read of Secrets and ConfigMaps, by the size of the cluster
- * (upstream: pkg/controller/ttl).
+ * (upstream: pkg/controller/ttl). When the size passes a bound, each node gets its new time after its next change, as upstream:
+ * an agent reports at least every five minutes. To patch all at once would cost a growing cluster another patch of most nodes.
  */
 import type { Node } from '../api/generated/types.ts'
 import { labelKey } from '../api/dialect.ts'
 import { runController, source } from '../client/controller.ts'
+import type { Result } from '../client/controller.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
 import type { ControllerContext, ControllerEntry } from './controller-context.ts'
+import { createOwnWrites } from './own-writes.ts'
 
 const name = 'ttl-controller'
 
@@ -33,33 +36,35 @@ async function runTtl(context: ControllerContext, signal: AbortSignal): Promise<
   const nodes = informers.informer<Node>(resources.nodes)
   const nodeClient = client.resource<Node>(resources.nodes)
   const annotation = labelKey(dialect, 'node.alpha', 'ttl')
-  const queue = queues('ttlcontroller')
+  const ownWrites = createOwnWrites(nodes, clock)
+  let count = 0
   let step = 0
   nodes.onEvent(({ type }) => {
     if (type === 'update') return
-    const next = stepFor(nodes.list().length, step)
-    if (next === step) return
-    step = next
-    for (const { metadata } of nodes.list()) queue.add(metadata.name ?? '')
+    count += type === 'add' ? 1 : -1
+    step = stepFor(count, step)
   })
   await runController(
     {
       name,
       informers: [source(nodes)],
-      reconcile: async (key) => {
+      reconcile: async (key): Promise<Result | void> => {
         const node = nodes.get(key)
         if (node === undefined) return
         const ttl = String(steps[step]?.ttlSeconds ?? 0)
         if (node.metadata.annotations?.[annotation] === ttl) return
+        const pendingMs = ownWrites.pendingMs(key)
+        if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
         const patch = { metadata: { annotations: { [annotation]: ttl } } }
         try {
-          await nodeClient.patch({ name: key }, patch, { type: 'strategic', signal })
+          const how = { type: 'strategic', signal } as const
+          ownWrites.wrote(key, await nodeClient.patch({ name: key }, patch, how))
         } catch (error) {
           if (!isStatusError(error, 'NotFound')) throw error
         }
       },
       workers: 5,
-      queue,
+      queue: queues('ttlcontroller'),
       clock,
       log,
     },

@@ -11,6 +11,9 @@ export const loadBalancerFlags = defineFlags({
   'certificate-authority': flag.string(
     'CAs of the API servers, PEM, which readiness checks verify. Read when it starts.',
   ),
+  'tls-server-name': flag.string(
+    'Name or address that the certificate of an API server must hold: what clients of the balancer verify. Default: the host in the file.',
+  ),
   'check-interval': flag.duration('Time between readiness checks of a backend.', 500, {
     least: 10,
   }),

@@ -1,5 +1,6 @@
 /** Readiness check: asks an API server's `/readyz` over TLS, again and again over one connection. */
 import { Agent, request } from 'node:https'
+import { checkServerIdentity } from 'node:tls'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { Backend } from './backend.ts'
@@ -7,6 +8,8 @@ import type { Backend } from './backend.ts'
 export interface CheckOptions {
   /** Authorities of the API servers, PEM. */
   readonly ca: string
+  /** What certificates must hold; undefined: the backend's host. */
+  readonly serverName: string | undefined
   readonly intervalMs: number
   readonly timeoutMs: number
   readonly clock: Clock
@@ -53,8 +56,15 @@ export async function followReadiness(
   options: CheckOptions,
   { signal, onFirst }: { readonly signal: AbortSignal; readonly onFirst: () => void },
 ): Promise<void> {
-  const { ca, clock, log, intervalMs, onResult } = options
-  const agent = new Agent({ ca, keepAlive: true, maxSockets: 1 })
+  const { ca, serverName, clock, log, intervalMs, onResult } = options
+  const agent = new Agent({
+    ca,
+    keepAlive: true,
+    maxSockets: 1,
+    ...(serverName === undefined
+      ? {}
+      : { checkServerIdentity: (_, certificate) => checkServerIdentity(serverName, certificate) }),
+  })
   try {
     while (!signal.aborted) {
       const why = await ask(backend, agent, options)

@@ -82,6 +82,7 @@ export async function runLoadBalancer(context: Context): Promise<void> {
   const checks = new Checks(
     {
       ca,
+      serverName: options['tls-server-name'],
       clock,
       log,
       intervalMs: options['check-interval'],

@@ -25,8 +25,11 @@ import { createHostWatch } from './node/host-watch.ts'
 import type { JoinReport } from './join/join-progress.ts'
 import { createJoinReporter, JoinError } from './join/join-progress.ts'
 import { establishIdentity } from './join/node-identity.ts'
-import type { NodeEnvironment, RunningNode } from './node/node.ts'
+import type { NodeEnvironment } from './node/node-environment.ts'
+import { followNodeFaults } from './node/node-faults.ts'
+import type { RunningNode } from './node/node.ts'
 import { createNode } from './node/node.ts'
+import { createHostResources } from './node/node-resources.ts'
 import type { nodeAgentFlags } from './options.ts'
 import type { NodeFolders, Settings } from './settings.ts'
 import type { ServicesFor, ServiceWatch } from './pods/service-variables.ts'
@@ -34,6 +37,7 @@ import { createServiceWatch } from './pods/service-variables.ts'
 import { settingsOf } from './settings.ts'
 import { SimulatedRuntime } from './runtime/simulated-runtime.ts'
 import { parseUsageRules } from './runtime/usage-rules.ts'
+import { turnOf } from './node/turn.ts'
 import { runWatchdog, systemdNotify, watchdogInterval } from './node/watchdog.ts'
 
 type Context = ComponentContext<typeof nodeAgentFlags>
@@ -50,12 +54,20 @@ const runtimeVersion = '0.1.0'
 const refineAfterMs = 3000
 
 async function bootstrapperOf(
-  { options, clock, log }: Context,
+  { options, network, underWay, clock, log }: Context,
   { dialect }: Settings,
 ): Promise<Bootstrapper | undefined> {
   const { server, 'bootstrap-token': token, 'bootstrap-kubeconfig': file } = options
   const pins = options['discovery-token-ca-cert-hash']
-  const common = { dialect, pins, serverName: options['tls-server-name'], clock, log }
+  const common = {
+    dialect,
+    pins,
+    serverName: options['tls-server-name'],
+    network,
+    underWay,
+    clock,
+    log,
+  }
   if (file !== undefined) {
     const {
       ca,
@@ -76,7 +88,7 @@ async function bootstrapperOf(
 }
 
 async function environmentOf(
-  { options, files = diskFiles, network, clock, log }: Context,
+  { options, files = diskFiles, network, underWay, clock, log }: Context,
   settings: Settings,
   more: {
     runtime: SimulatedRuntime
@@ -93,6 +105,7 @@ async function environmentOf(
     host: more.host.info,
     hostPressure: more.host.pressure,
     resources: settings.resources,
+    hostResources: createHostResources(settings.resources),
     devices: more.devices.resources,
     servicesFor: more.servicesFor,
     allowedUnsafeSysctls: settings.allowedUnsafeSysctls,
@@ -124,6 +137,7 @@ async function environmentOf(
     },
     files,
     network,
+    underWay,
     clock,
     log,
   }
@@ -209,7 +223,11 @@ async function createAgent(context: Context): Promise<Agent> {
     throw new StartError(`--root-dir ${rootDir} cannot be made: ${(error as Error).message}`, error)
   }
   const bootstrapper = await bootstrapperOf(context, settings)
-  const host = createHostWatch({
+  const running: RunningNode[] = []
+  const wakeAll = (): void => {
+    for (const node of running) node.wake()
+  }
+  const machine = createHostWatch({
     thresholds: settings.resources.evictionHard,
     folder: files.diskOf(rootDir),
     freshMs: options['node-status-update-frequency'],
@@ -217,14 +235,13 @@ async function createAgent(context: Context): Promise<Agent> {
     clock: systemClock,
     log,
   })
-  const running: RunningNode[] = []
+  const faulty = { host: machine, runtime, changed: wakeAll }
+  const { host } = followNodeFaults(context.commands, faulty)
   const server = await serverOf(context, settings, () => running)
   const devices = createDevicePlugins({
     folder: join(rootDir, 'device-plugins'),
     dialect: settings.dialect,
-    onChange: () => {
-      for (const node of running) node.wake()
-    },
+    onChange: wakeAll,
     clock,
     log,
   })
@@ -250,7 +267,7 @@ async function createAgent(context: Context): Promise<Agent> {
 }
 
 function serverOf(
-  { options, files = diskFiles, drainMs, clock, log }: Context,
+  { options, files = diskFiles, drainMs, suspension, underWay, clock, log }: Context,
   settings: Settings,
   nodes: () => readonly RunningNode[],
 ): Promise<AgentServer> {
@@ -271,6 +288,8 @@ function serverOf(
     certDir: first.certDir,
     files,
     drainMs,
+    suspension,
+    underWay,
     nodes,
     servesCheckpoints: settings.gates.ContainerCheckpoint,
     clock,
@@ -357,14 +376,15 @@ async function startNode(
   const { nodeName, rootDir, certDir } = folders
   // Of a crowd, the steps of one node tell how far it is; of the others only trouble is news.
   const write = index === 0 ? writeStatus : onlyTrouble(writeStatus)
-  const report = createJoinReporter({ log, node: nodeName, write })
+  const joinLog = index === 0 ? log : { ...log, info: log.debug }
+  const report = createJoinReporter({ log: joinLog, node: nodeName, write })
   const signal = parts.ownSignal()
   const identity = await establishIdentity(
     { ...folders, server: options.server, bootstrapper, files, clock, log, report },
     signal,
   )
   const registration = { nodeName, ...settings.registration }
-  const turn = { share: index / settings.nodes.length, startMs: agent.startMs }
+  const turn = turnOf(index, settings.nodes.length, agent.startMs)
   const own = { registration, rootDir, certDir, turn: settings.isCrowd ? turn : undefined, report }
   const node = createNode(identity, own, environment)
   running.push(node)

@@ -59,7 +59,7 @@ import { Snapshot } from './snapshot.ts'
 type Context = ComponentContext<typeof schedulerFlags>
 
 async function connect(
-  { options, files, network, clock, log }: Context,
+  { options, files, network, underWay, clock, log }: Context,
   { kubeconfig = options.kubeconfig }: SchedulerSettings,
   observer: RestObserver,
 ): Promise<Client> {
@@ -69,6 +69,7 @@ async function connect(
     ...connection,
     ...(options.master === undefined ? {} : { server: options.master }),
     network,
+    underWay,
     dialect: dialectNamed(options.dialect) ?? dialects.kubernetes,
     userAgent: 'kube-scheduler',
     observer,

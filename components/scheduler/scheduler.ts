@@ -2,6 +2,7 @@
  * Scheduler: takes the next pod, finds it a node, counts it there at once and binds it; reports why a pod fits nowhere (upstream:
  * schedule_one.go). One decision is one step over the snapshot; only bindings and reports are in flight at the same time.
  */
+import { withCause } from '../client/cause.ts'
 import type { PodInfo } from './pod-info.ts'
 import type { SchedulerOptions } from './schedule-one.ts'
 import { ScheduleOne } from './schedule-one.ts'
@@ -21,8 +22,9 @@ export async function runScheduler(options: SchedulerOptions, signal: AbortSigna
   try {
     for (;;) {
       const queued = await queue.pop(signal)
-      const write = await scheduler.scheduleOne(queued)
-      launch(queued.info, write())
+      const { cause } = queued
+      const write = await withCause(cause, () => scheduler.scheduleOne(queued))
+      launch(queued.info, withCause(cause, write))
       if (inFlight.size >= parallelism) await Promise.race(inFlight)
     }
   } catch (error) {

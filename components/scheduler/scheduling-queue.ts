@@ -2,6 +2,7 @@
  * SchedulingQueue: pods that wait for a node (upstream: backend/queue): active (next to be tried), backing off after a failure,
  * unschedulable until something happens that may help, and gated until a plugin lets them in.
  */
+import { currentCause, retryCause, timerCause, withCause, type Cause } from '../client/cause.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { ClusterEvent, RegisteredEvent } from './cluster-event.ts'
 import { eventLabel, labelsOf } from './cluster-event.ts'
@@ -19,6 +20,8 @@ export interface QueuedPod {
   backoffUntil: number
   /** When it came to the queue first. */
   readonly queuedAtMs: number
+  /** What brought it back to be tried last. */
+  cause: Cause | undefined
   /** The plugins that rejected it last. */
   rejectedBy: ReadonlySet<string>
 }
@@ -55,6 +58,9 @@ interface PluginHints {
   readonly plugin: string
   readonly byLabel: ReadonlyMap<string, readonly RegisteredEvent[]>
 }
+
+/** A pod has waited so long that it is tried whatever has happened. */
+const waitedCause = timerCause('unschedulable')
 
 export type QueuePart = 'active' | 'backoff' | 'unschedulable' | 'gated'
 
@@ -131,6 +137,7 @@ export class SchedulingQueue {
         since: 0,
         backoffUntil: 0,
         queuedAtMs,
+        cause: currentCause(),
         rejectedBy: new Set<string>(),
       }
       this.#activate({ info, ...fresh }, 'PodAdd')
@@ -234,6 +241,7 @@ export class SchedulingQueue {
    */
   addUnschedulable(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void {
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
+    pod.cause = retryCause
     pod.rejectedBy = rejectedBy
     const events = [...this.#inFlight.eventsSince(pod), ...this.#endAttempt(pod)]
     if (events.some((event) => this.#mayHelp(pod, event))) {
@@ -251,6 +259,7 @@ export class SchedulingQueue {
   /** The attempt failed for another reason (a lost race, an unreachable server): it is tried again after its back-off. */
   addBackoff(pod: QueuedPod): void {
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
+    pod.cause = retryCause
     this.#endAttempt(pod)
     this.#enterBackoff(pod, 'ScheduleAttemptFailure')
   }
@@ -338,6 +347,7 @@ export class SchedulingQueue {
 
   #release(pod: QueuedPod, cause: string): void {
     this.#leaveWaiting(pod)
+    pod.cause = currentCause()
     if (pod.backoffUntil > this.#clock.now()) this.#enterBackoff(pod, cause)
     else this.#activate(pod, cause)
   }
@@ -402,7 +412,7 @@ export class SchedulingQueue {
     }
     for (const { pod, since } of this.#unschedulable.values()) {
       if (since + this.#maxUnschedulableMs > now) break
-      this.#release(pod, 'UnschedulableTimeout')
+      withCause(waitedCause, () => this.#release(pod, 'UnschedulableTimeout'))
     }
     this.#arm()
   }

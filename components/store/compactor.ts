@@ -1,4 +1,5 @@
 /** Compactor: keeps a store's history for a time, or up to a cut, and drops what is older (model: kube-apiserver's compactor of etcd). */
+import { backgroundOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
 import { isRefusal, type Store } from './store.ts'
@@ -8,6 +9,8 @@ const defaultHistoryMs = 5 * 60_000
 const sampleEveryMs = 30_000
 /** How soon a cut is followed: what is written meanwhile makes the file larger for good. */
 const followEveryMs = 1000
+/** Without a new cut, the compactor looks less and less often, up to this. */
+const mostFollowEveryMs = 5000
 
 export interface CompactorOptions {
   readonly store: Store
@@ -34,6 +37,7 @@ export class Compactor {
   /** The newest revision at past times, oldest first. */
   #samples: Sample[] = []
   #followedTo = 0
+  #followEveryMs = followEveryMs
   #isFailing = false
 
   constructor(options: CompactorOptions) {
@@ -46,14 +50,25 @@ export class Compactor {
 
   /** Works until `signal` aborts. A store that cannot write for now is tried again later; other errors reject. */
   async run(signal: AbortSignal): Promise<void> {
-    const repeat = async (everyMs: number, work: () => Promise<void>): Promise<void> => {
-      for (; !signal.aborted; await this.#clock.sleep(everyMs, signal)) await this.#attempt(work)
+    const repeat = async (everyMs: () => number, work: () => Promise<void>): Promise<void> => {
+      for (; !signal.aborted; await backgroundOf(this.#clock).sleep(everyMs(), signal))
+        await this.#attempt(work)
     }
     const cut = this.#cutRevision
     try {
       await Promise.all([
-        repeat(sampleEveryMs, () => this.#compactOld()),
-        ...(cut === undefined ? [] : [repeat(followEveryMs, () => this.#follow(cut()))]),
+        repeat(
+          () => sampleEveryMs,
+          () => this.#compactOld(),
+        ),
+        ...(cut === undefined
+          ? []
+          : [
+              repeat(
+                () => this.#followEveryMs,
+                () => this.#follow(cut()),
+              ),
+            ]),
       ])
     } catch (error) {
       if (!signal.aborted) throw error
@@ -72,7 +87,11 @@ export class Compactor {
   }
 
   async #follow(revision: number): Promise<void> {
-    if (revision <= this.#followedTo) return
+    const isIdle = revision <= this.#followedTo
+    this.#followEveryMs = isIdle
+      ? Math.min(mostFollowEveryMs, this.#followEveryMs + followEveryMs)
+      : followEveryMs
+    if (isIdle) return
     await this.#store.compact(revision)
     this.#followedTo = revision
   }

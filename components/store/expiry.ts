@@ -1,4 +1,5 @@
 /** Expiry: deletes keys whose time has come, on any Store (model: kine pkg/ttl). Kubernetes Events live for an hour. */
+import { backgroundOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
 import { compareTexts, SortedMap } from '../component-base/sorted-map.ts'
@@ -8,11 +9,13 @@ import { isRefusal, type Store } from './store.ts'
 const tickMs = 1000
 /** The pause while more than one tick's work is due. */
 const busyTickMs = 100
+/** A machine that was suspended notices within this time what has become due. */
+const longestPauseMs = 60_000
 /** So many deletions share a flush or two and hold up no other commit for long. */
 const maxPerTick = 250
 
 export interface ExpiryOptions {
-  readonly store: Store
+  readonly store: Pick<Store, 'txn'>
   readonly clock: Clock
   readonly log?: Log
 }
@@ -25,13 +28,15 @@ interface Deadline {
 
 /** Deadlines are in memory alone: the owner of the keys tracks them again after a restart. */
 export class Expiry {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'txn'>
   readonly #clock: Clock
   readonly #log: Log
   readonly #byKey = new Map<string, Deadline>()
   readonly #inOrder = new SortedMap<Deadline, true>(
     (a, b) => a.expiresAtMs - b.expiresAtMs || compareTexts(a.key, b.key),
   )
+  /** While it sleeps: until when, and how to wake it. */
+  #sleeping: { readonly untilMs: number; readonly wake: AbortController } | undefined
 
   constructor({ store, clock, log = silentLog }: ExpiryOptions) {
     this.#store = store
@@ -53,6 +58,7 @@ export class Expiry {
     const deadline = { key, modRevision, expiresAtMs }
     this.#byKey.set(key, deadline)
     this.#inOrder.set(deadline, true)
+    if (expiresAtMs < (this.#sleeping?.untilMs ?? 0)) this.#sleeping?.wake.abort()
   }
 
   /** Works until `signal` aborts. A store that cannot write for now is tried again later; other errors reject. */
@@ -60,10 +66,31 @@ export class Expiry {
     try {
       while (!signal.aborted) {
         const isBusy = await this.#tick()
-        await this.#clock.sleep(isBusy ? busyTickMs : tickMs, signal)
+        await this.#pause(isBusy ? busyTickMs : tickMs, signal)
       }
     } catch (error) {
       if (!signal.aborted) throw error
+    }
+  }
+
+  /** Until something can be due, and for as long as `leastMs`. Rejects when `signal` aborts. */
+  async #pause(leastMs: number, signal: AbortSignal): Promise<void> {
+    const clock = backgroundOf(this.#clock)
+    await clock.sleep(leastMs, signal)
+    const nowMs = clock.now()
+    const [first] = this.#inOrder.entries().next().value ?? []
+    const leftMs = (first?.expiresAtMs ?? Infinity) - nowMs
+    if (leftMs <= 0) return
+    const wake = new AbortController()
+    const forMs = Math.min(leftMs, longestPauseMs)
+    this.#sleeping = { untilMs: nowMs + forMs, wake }
+    try {
+      await clock.sleep(forMs, AbortSignal.any([signal, wake.signal]))
+    } catch {
+      // Something is due sooner, or it ends.
+      signal.throwIfAborted()
+    } finally {
+      this.#sleeping = undefined
     }
   }
 

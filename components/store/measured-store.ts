@@ -1,6 +1,6 @@
-/** measured-store: counts and times a store's requests, with the metrics of etcd's clients (upstream: apiserver pkg/storage/etcd3/metrics). */
+/** measured-store: counts and times the requests of stores, with the metrics of etcd's clients (upstream: apiserver pkg/storage/etcd3/metrics). */
 import type { Clock } from '../component-base/clock.ts'
-import type { Metrics } from '../component-base/metrics.ts'
+import type { Counter, Family, Histogram, Metrics } from '../component-base/metrics.ts'
 import { forwardingStore } from './forwarding-store.ts'
 import type { Store } from './store.ts'
 
@@ -10,48 +10,77 @@ const buckets = [
   60,
 ]
 
+export interface StoreMetrics {
+  readonly durations: Family<Histogram>
+  readonly requests: Family<Counter>
+  readonly errors: Family<Counter>
+}
+
+export function storeMetrics(metrics: Metrics): StoreMetrics {
+  const labels = ['operation', 'type']
+  return {
+    durations: metrics.histogram({
+      name: 'etcd_request_duration_seconds',
+      help: 'Time that requests to the store took, by operation and type, in seconds.',
+      labels,
+      buckets,
+    }),
+    requests: metrics.counter({
+      name: 'etcd_requests_total',
+      help: 'Requests to the store by operation and type.',
+      labels,
+    }),
+    errors: metrics.counter({
+      name: 'etcd_request_errors_total',
+      help: 'Failed requests to the store by operation and type.',
+      labels,
+    }),
+  }
+}
+
 /** The same store. Watches and compactions are not counted. `typeOf` says what kind of object a key belongs to. */
 export function measuredStore(
   store: Store,
-  { metrics, clock, typeOf }: { metrics: Metrics; clock: Clock; typeOf: (key: string) => string },
+  {
+    metrics: { durations, requests, errors },
+    clock,
+    typeOf,
+  }: { metrics: StoreMetrics; clock: Clock; typeOf: (key: string) => string },
 ): Store {
-  const durations = metrics.histogram({
-    name: 'etcd_request_duration_seconds',
-    help: 'Time that requests to the store took, by operation and type, in seconds.',
-    labels: ['operation', 'type'],
-    buckets,
+  const seriesFor = (operation: string, type: string) => ({
+    requests: requests.with(operation, type),
+    durations: durations.with(operation, type),
+    failed: () => errors.with(operation, type).inc(),
   })
-  const requests = metrics.counter({
-    name: 'etcd_requests_total',
-    help: 'Requests to the store by operation and type.',
-    labels: ['operation', 'type'],
-  })
-  const errors = metrics.counter({
-    name: 'etcd_request_errors_total',
-    help: 'Failed requests to the store by operation and type.',
-    labels: ['operation', 'type'],
-  })
-  const measured = async <T>(operation: string, key: string, run: () => Promise<T>): Promise<T> => {
-    const type = typeOf(key)
+  const series = new Map<string, Map<string, ReturnType<typeof seriesFor>>>()
+  const seriesOf = (operation: string, type: string) => {
+    let byType = series.get(operation)
+    if (byType === undefined) series.set(operation, (byType = new Map()))
+    let found = byType.get(type)
+    if (found === undefined) byType.set(type, (found = seriesFor(operation, type)))
+    return found
+  }
+  const measured = async <T>(operation: string, key: string, request: Promise<T>): Promise<T> => {
+    const { requests, durations, failed } = seriesOf(operation, typeOf(key))
     const startedMs = clock.now()
-    requests.with(operation, type).inc()
+    requests.inc()
     try {
-      return await run()
+      return await request
     } catch (error) {
-      errors.with(operation, type).inc()
+      failed()
       throw error
     } finally {
-      durations.with(operation, type).observe((clock.now() - startedMs) / 1000)
+      durations.observe((clock.now() - startedMs) / 1000)
     }
   }
   return {
     ...forwardingStore(store),
-    get: (key) => measured('get', key, () => store.get(key)),
-    range: (options) => measured('list', options.prefix, () => store.range(options)),
+    get: (key) => measured('get', key, store.get(key)),
+    range: (options) => measured('list', options.prefix, store.range(options)),
     txn: (txn) => {
       const operation =
         txn.value === null ? 'delete' : txn.expectedRevision === 0 ? 'create' : 'update'
-      return measured(operation, txn.key, () => store.txn(txn))
+      return measured(operation, txn.key, store.txn(txn))
     },
   }
 }

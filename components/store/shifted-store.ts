@@ -44,6 +44,7 @@ export function shiftedStore(inner: Omit<Store, 'load'>, { shift, load }: ShiftO
       return { kvs: shift() === 0 ? kvs : kvs.map(out), revision: revision + shift(), more }
     },
     txn: async (txn) => {
+      if (shift() === 0) return await inner.txn(txn)
       const { key, expectedRevision: expected } = txn
       if (expected > 0 && expected <= shift()) {
         // From before this store: no key has it.

@@ -177,19 +177,19 @@ class SqliteStore implements Store {
     return await this.#decide(txn)
   }
 
-  async #decide(request: Txn): Promise<TxnResult> {
+  #decide(request: Txn): Promise<TxnResult> {
     const { key, expectedRevision, value } = request
     const newest = this.#index.newest(key)
     const current = existing(newest)
     if ((current?.revision ?? 0) !== expectedRevision) return this.#lose(newest, request)
     if (current === undefined && value === null) {
       const result = (): TxnResult => ({ ok: true, revision: this.#index.committed })
-      return await this.#enqueue({ request, result })
+      return this.#enqueue({ request, result })
     }
     const version = this.#index.append(key, value)
     const result: TxnResult = { ok: true, revision: version.revision }
     const replaced = current?.value
-    return await this.#enqueue({ request, version, replaced, result: () => result })
+    return this.#enqueue({ request, version, replaced, result: () => result })
   }
 
   async revision(): Promise<number> {

@@ -1,11 +1,14 @@
 /** store-size: the metric of what the storage takes on the disk (upstream: apiserver pkg/storage/etcd3/metrics). */
+import { backgroundOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Metrics } from '../component-base/metrics.ts'
 import { isRefusal, type Store } from './store.ts'
 
-/** Takes the newest size; undefined: it is not known. */
-export function declareStoreSize(metrics: Metrics): (bytes: number | undefined) => void {
-  let newest: number | undefined
+/** Takes the newest size of each store, in order; undefined: it is not known. */
+export function declareStoreSize(
+  metrics: Metrics,
+): (sizes: readonly (number | undefined)[]) => void {
+  let newest: readonly (number | undefined)[] = []
   metrics.observed(
     {
       kind: 'gauge',
@@ -14,29 +17,37 @@ export function declareStoreSize(metrics: Metrics): (bytes: number | undefined) 
       stability: 'STABLE',
       labels: ['storage_cluster_id'],
     },
-    () => (newest === undefined ? [] : [{ labels: ['etcd-0'], value: newest }]),
+    () =>
+      newest.flatMap((value, index) =>
+        value === undefined ? [] : [{ labels: [`etcd-${index}`], value }],
+      ),
   )
-  return (bytes) => {
-    newest = bytes
+  return (sizes) => {
+    newest = sizes
   }
 }
 
+async function sizeOf(store: Pick<Store, 'sizeBytes'>): Promise<number | undefined> {
+  return await store.sizeBytes().catch((error: unknown) => {
+    if (isRefusal(error)) return undefined
+    throw error
+  })
+}
+
 /** Asks every now and then until `signal` aborts. */
-export async function followSize(of: {
-  readonly store: Pick<Store, 'sizeBytes'>
+export async function followSizes(of: {
+  readonly stores: readonly Pick<Store, 'sizeBytes'>[]
   readonly clock: Clock
   readonly metrics: Metrics
   readonly everyMs: number
   readonly signal: AbortSignal
 }): Promise<void> {
-  const { store, clock, metrics, everyMs, signal } = of
+  const { stores, clock, metrics, everyMs, signal } = of
   const show = declareStoreSize(metrics)
   while (!signal.aborted) {
-    const bytes = await store.sizeBytes().catch((error: unknown) => {
-      if (isRefusal(error)) return undefined
-      throw error
-    })
-    show(bytes)
-    await clock.sleep(everyMs, signal).catch(() => {})
+    show(await Promise.all(stores.map(sizeOf)))
+    await backgroundOf(clock)
+      .sleep(everyMs, signal)
+      .catch(() => {})
   }
 }

@@ -16,10 +16,12 @@ export default defineConfig({
       inlineCharts(markdown)
     },
   },
-  /** Publishes the JSON Schema at /reference/scenario.schema.json, where `docs:dev` serves it too. */
+  /** Publishes the JSON Schemas at /reference/scenario.schema.json and the like, where `docs:dev` serves them too. */
   buildEnd({ srcDir, outDir }) {
-    const schema = 'reference/scenario.schema.json'
-    copyFileSync(join(srcDir, schema), join(outDir, schema))
+    for (const name of ['lesson', 'scenario']) {
+      const schema = `reference/${name}.schema.json`
+      copyFileSync(join(srcDir, schema), join(outDir, schema))
+    }
   },
   themeConfig: {
     search: { provider: 'local' },

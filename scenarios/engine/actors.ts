@@ -1,10 +1,10 @@
 /** Actors: the users that send a scenario's requests. */
 import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
-import type { Cluster } from '../../cluster/cluster.ts'
 import type { Identity } from '../../cluster/identity.ts'
-import { choice, described, either, list, object, optional, string } from './shape.ts'
-import type { ShapeType } from './shape.ts'
+import { choice, described, either, list, object, optional, string } from '../../cluster/shape.ts'
+import type { ShapeType } from '../../cluster/shape.ts'
+import type { ScenarioCluster } from './scenario-cluster.ts'
 
 export const actorShape = either(
   choice('admin', 'anonymous'),
@@ -39,7 +39,7 @@ async function serviceAccountToken(
 /** A client for the actor, and the actor's key in a cache of clients. */
 export async function clientOf(
   actor: Actor,
-  options: { cluster: Cluster; resources: Resources },
+  options: { cluster: ScenarioCluster; resources: Resources },
 ): Promise<Client> {
   const { cluster, resources } = options
   const as = (identity: Identity): Client => cluster.clientAs(identity)

@@ -1,8 +1,16 @@
 /** Expectation: conditions on a selection of objects, judged state by state. PURE. */
 import { brief } from '../../components/machinery/objects/differences.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
-import { count, Deferred, described, either, object, optional, readable } from './shape.ts'
-import type { ShapeType } from './shape.ts'
+import {
+  count,
+  Deferred,
+  described,
+  either,
+  object,
+  optional,
+  readable,
+} from '../../cluster/shape.ts'
+import type { ShapeType } from '../../cluster/shape.ts'
 import { missingFrom } from './subset.ts'
 import { parseCondition, parsePath } from './where.ts'
 import type { Condition } from './where.ts'
@@ -21,6 +29,9 @@ export const pathShape = readable('a path in an object', parsePath)
 export interface Expectation {
   /** Every one must hold for an object. */
   readonly where: readonly string[]
+  /** CEL over `object`, which must be true; the evaluator is large, so it is given. */
+  readonly cel?:
+    { readonly texts: readonly string[]; readonly parse: (text: string) => Condition } | undefined
   /** Fields that an object must have. */
   readonly match?: unknown
   /** How many objects must match. Default: every selected object, and at least one. */
@@ -32,6 +43,8 @@ export interface Expectation {
 export interface Verdict {
   readonly holds: boolean
   readonly matching: readonly KubeObject[]
+  /** Those that do not. */
+  readonly others: readonly KubeObject[]
   /** The selected objects, each with the reason why it does not match. */
   readonly report: () => string[]
 }
@@ -58,11 +71,15 @@ function countHolds(count: Expectation['count'], good: number): boolean {
 
 /** Compiles an expectation. Throws a WhereError for an invalid condition. */
 export function createJudge(expectation: Expectation): (objects: readonly KubeObject[]) => Verdict {
-  const conditions = expectation.where.map(parseCondition)
-  const { match, count, absent } = expectation
+  const { match, count, absent, cel } = expectation
+  const conditions = [
+    ...expectation.where.map(parseCondition),
+    ...(cel?.texts.map((text) => cel.parse(text)) ?? []),
+  ]
   return (objects) => {
     const judged = objects.map((one) => ({ one, why: faults(one, conditions, match) }))
     const matching = judged.filter(({ why }) => why.length === 0).map(({ one }) => one)
+    const others = judged.filter(({ why }) => why.length > 0).map(({ one }) => one)
     const good = matching.length
     const holds = absent
       ? good === 0
@@ -81,13 +98,14 @@ export function createJudge(expectation: Expectation): (objects: readonly KubeOb
       const total = count === undefined ? [] : [`${good} of ${judged.length} objects meet it`]
       return [...total, ...shown, ...more]
     }
-    return { holds, matching, report }
+    return { holds, matching, others, report }
   }
 }
 
 /** The expectation as lines of text. */
-export function describeExpectation({ where, match, count, absent }: Expectation): string[] {
-  const lines = [...where]
+export function describeExpectation(expectation: Expectation): string[] {
+  const { where, match, count, absent, cel } = expectation
+  const lines = [...where, ...(cel?.texts ?? [])]
   if (match !== undefined) lines.push(`holds ${brief(match, 400)}`)
   if (absent) lines.push('there is no such object')
   if (typeof count === 'number' || count instanceof Deferred)

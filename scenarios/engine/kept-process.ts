@@ -4,10 +4,10 @@ import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../../components/component-base/environment.ts'
-import type { Cluster } from '../../cluster/cluster.ts'
 import { clusterMarker } from '../../cluster/state/process-identity.ts'
 import { builtPrograms } from '../../cluster/plan/programs.ts'
 import type { KeeperReport, KeeperWork } from './keeper-protocol.ts'
+import type { ScenarioCluster } from './scenario-cluster.ts'
 import { shellWords } from './shell-words.ts'
 import { commandLineOf } from './typescript-command.ts'
 
@@ -21,6 +21,11 @@ export interface ProcessOptions {
   /** Files to append standard output and error to; can be the same file. */
   readonly outputFile: string
   readonly errorFile: string
+}
+
+/** The cluster of a process: `skiff down` finds its processes by its id. */
+export interface ProcessOwner extends Pick<ScenarioCluster, 'id' | 'outside'> {
+  readonly files: Pick<ScenarioCluster['files'], 'kubeconfig'>
 }
 
 export type ProcessEnd = Exclude<KeeperReport, { kind: 'started' }>
@@ -37,7 +42,7 @@ export interface KeptProcess {
   kill(): Promise<void>
 }
 
-function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork {
+function workOf(options: ProcessOptions, { id, files }: ProcessOwner): KeeperWork {
   const { command, env = {}, cwd } = options
   const isShell = typeof command === 'string'
   const [name = '', ...words] = isShell ? shellWords(command) : command
@@ -51,16 +56,16 @@ function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork
     environment: {
       ...environment,
       ...line.environment,
-      KUBECONFIG: paths.adminKubeconfig,
+      KUBECONFIG: files.kubeconfig,
       ...env,
       // `skiff down` finds the process by this mark if the keeper was killed.
-      [clusterMarker]: config.id,
+      [clusterMarker]: id,
     },
   }
 }
 
-/** Starts a command with the administrator's kubeconfig in its environment. The promises report errors. */
-export function startProcess(options: ProcessOptions, cluster: Cluster): KeptProcess {
+/** Starts a command with the owner's kubeconfig in its environment. The promises report errors. */
+export function startProcess(options: ProcessOptions, owner: ProcessOwner): KeptProcess {
   const files = [
     openSync(options.inputFile ?? devNull, 'r'),
     openSync(options.outputFile, 'a', 0o600),
@@ -87,7 +92,9 @@ export function startProcess(options: ProcessOptions, cluster: Cluster): KeptPro
   })
   keeper.once('error', (error) => settle({ kind: 'failed', code: '', message: error.message }))
   keeper.once('exit', (code, signal) => settle({ kind: 'ended', code, signal }))
-  keeper.send(workOf(options, cluster), () => {}) // a failed send shows in the keeper's exit
+  const end = owner.outside?.begin()
+  void ended.promise.then(end)
+  keeper.send(workOf(options, owner), () => {}) // a failed send shows in the keeper's exit
 
   const send = async (what: 'end' | 'kill'): Promise<void> => {
     if (keeper.connected) keeper.send(what, () => {}) // the keeper may exit at the same moment

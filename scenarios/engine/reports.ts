@@ -1,20 +1,8 @@
 /** Reports of a run: a summary for the terminal, JUnit XML for CI, JSON for other programs. */
-import type { ScenarioResult } from './run-scenario.ts'
+import type { ScenarioResult } from './scenario-result.ts'
+import { xml } from './xml.ts'
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : 1)
-
-/** Escapes text for XML. Replaces characters that XML 1.0 does not allow. */
-function xml(text: string): string {
-  return (
-    text
-      // oxlint-disable-next-line no-control-regex -- these characters are the ones to replace
-      .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
-      .replaceAll('&', '&amp;')
-      .replaceAll('<', '&lt;')
-      .replaceAll('>', '&gt;')
-      .replaceAll('"', '&quot;')
-  )
-}
 
 function suite(result: ScenarioResult): string {
   const failed = result.steps.filter((step) => step.outcome === 'failed').length
@@ -58,7 +46,12 @@ export function jsonReport(results: readonly ScenarioResult[]): string {
 export function summary(results: readonly ScenarioResult[]): string {
   const failed = results.filter((result) => result.outcome === 'failed')
   const total = results.reduce((sum, result) => sum + result.durationMs, 0)
-  const counts = `${results.length - failed.length} passed, ${failed.length} failed, ${seconds(total)} s\n`
+  const wall = results.reduce((sum, result) => sum + result.wallMs, 0)
+  const took =
+    Math.abs(total - wall) < 50
+      ? `${seconds(total)} s`
+      : `${seconds(total)} s in ${seconds(wall)} s of real time`
+  const counts = `${results.length - failed.length} passed, ${failed.length} failed, ${took}\n`
   const names = failed.map((result) => `  ${result.name}: ${reasonOf(result)}\n`).join('')
   return failed.length === 0 ? counts : `failed:\n${names}${counts}`
 }

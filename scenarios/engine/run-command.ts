@@ -1,8 +1,8 @@
 /** Runs a command to its end and checks its outcome, for the steps that run one. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { described, integer, object, optional, scalar } from './shape.ts'
-import type { ShapeType } from './shape.ts'
+import { described, integer, object, optional, scalar } from '../../cluster/shape.ts'
+import type { ShapeType } from '../../cluster/shape.ts'
 import { describeEnd, startProcess } from './kept-process.ts'
 import type { ProcessEnd, ProcessOptions } from './kept-process.ts'
 import { AssertionFailure } from './assertion-failure.ts'
@@ -29,11 +29,11 @@ export interface CommandOptions extends Pick<ProcessOptions, 'command' | 'env' |
 /** Runs the command, and ends its whole process group afterwards. Rejects with `signal.reason`. */
 export async function runCommand(
   options: CommandOptions,
-  { cluster, clock }: StepContext,
+  { cluster, clock }: Pick<StepContext, 'cluster' | 'clock'>,
 ): Promise<CommandOutcome> {
   const { input, signal } = options
   signal.throwIfAborted()
-  const stem = join(cluster.paths.logs, `.command-${clock.uuid()}`)
+  const stem = join(cluster.files.logs, `.command-${clock.uuid()}`)
   const [inputFile, outputFile, errorFile] = ['in', 'out', 'err'].map(
     (name) => `${stem}.${name}`,
   ) as [string, string, string]

@@ -2,43 +2,28 @@
 import { resourcesOf, type Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import { dirname, resolve } from 'node:path'
+import { realOf } from '../../components/component-base/clock.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
+import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import { messageOf } from '../../components/component-base/log.ts'
-import { dialectOf } from '../../cluster/plan/cluster-config.ts'
-import type { Cluster } from '../../cluster/cluster.ts'
 import { clientOf } from './actors.ts'
 import type { Scenario } from './scenario.ts'
+import { createScenarioHistory } from './scenario-history.ts'
+import type { ScenarioHistory } from './scenario-history.ts'
+import type { ScenarioCluster } from './scenario-cluster.ts'
+import { startScenarioMonitors } from './scenario-monitors.ts'
+import type { ScenarioResult, StepResult } from './scenario-result.ts'
+import { failureContext } from './failure-context.ts'
 import { failureLines, NestedFailure } from './failure-lines.ts'
 import { createFindResource, type FindResource } from './find-resource.ts'
 import type { KeptProcess } from './kept-process.ts'
 import { AssertionFailure } from './assertion-failure.ts'
-import type { ScenarioStep, StepContext } from './step.ts'
+import type { NestedSurroundings, ScenarioStep, StepContext } from './step.ts'
 import { createVariables } from './variables.ts'
 import type { Variables } from './variables.ts'
 
-export interface StepResult {
-  readonly title: string
-  readonly kind: string
-  readonly outcome: 'passed' | 'failed' | 'not run'
-  readonly durationMs: number
-  readonly notes: readonly string[]
-  /** The report of a failed step, line by line; empty otherwise. */
-  readonly failure: readonly string[]
-}
-
-export interface ScenarioResult {
-  readonly name: string
-  readonly file: string
-  readonly description: string
-  readonly outcome: 'passed' | 'failed'
-  readonly durationMs: number
-  readonly steps: readonly StepResult[]
-  /** The report of a failure outside of the steps, line by line: the cluster did not start, or a cleanup failed. */
-  readonly failure: readonly string[]
-}
-
 export interface RunScenarioOptions {
-  readonly cluster: Cluster
+  readonly cluster: ScenarioCluster
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly onStep?: ((result: StepResult) => void) | undefined
@@ -48,11 +33,11 @@ export interface RunScenarioOptions {
 const patienceMs = 5000
 
 /** The clients of a scenario's actors, one connection each. */
-function createActorClients(cluster: Cluster): {
+function createActorClients(cluster: ScenarioCluster): {
   as: StepContext['clientAs']
   close: () => void
 } {
-  const resources = resourcesOf(dialectOf(cluster.config))
+  const resources = resourcesOf(cluster.dialect)
   const clients = new Map<string, Promise<Client>>()
   return {
     as: (actor) => {
@@ -95,6 +80,35 @@ async function expectFailure(
   })
 }
 
+/** How much has passed by the cluster's clock, and in real time. */
+function stopwatch(clock: Clock): () => { durationMs: number; wallMs: number } {
+  const startedMs = clock.now()
+  const real = realOf(clock)
+  const begunMs = real.elapsed()
+  return () => ({
+    durationMs: Math.round(clock.now() - startedMs),
+    wallMs: Math.round(real.elapsed() - begunMs),
+  })
+}
+
+/** Where a step runs. */
+interface Place {
+  readonly notes: string[]
+  readonly variables: Variables
+  readonly signal: AbortSignal
+  readonly folder: string
+}
+
+function nestedPlace(place: Place, own: NestedSurroundings): Place {
+  return {
+    notes: place.notes,
+    variables:
+      own.variables === undefined ? place.variables : place.variables.within(own.variables),
+    signal: own.signal === undefined ? place.signal : AbortSignal.any([place.signal, own.signal]),
+    folder: own.folder ?? place.folder,
+  }
+}
+
 /** One run of a scenario: the state that its steps share, the time limit, and the cleanups. */
 class ScenarioRun {
   readonly #scenario: Scenario
@@ -103,6 +117,7 @@ class ScenarioRun {
   readonly #actors: ReturnType<typeof createActorClients>
   readonly #resources: Resources
   readonly #findResource: FindResource
+  readonly #history: ScenarioHistory
   readonly #cleanups: (() => Promise<void>)[] = []
   readonly #reports: (() => readonly string[])[] = []
   readonly #processes = new Map<string, KeptProcess>()
@@ -117,14 +132,21 @@ class ScenarioRun {
     const { cluster, clock, signal } = options
     this.#scenario = scenario
     this.#options = options
-    this.#variables = createVariables(dialectOf(cluster.config), {
+    this.#variables = createVariables(cluster.dialect, {
       server: cluster.server,
-      caHash: cluster.config.caHash,
+      caHash: cluster.caHash,
       ...scenario.variables,
     })
     this.#actors = createActorClients(cluster)
-    this.#resources = resourcesOf(dialectOf(cluster.config))
+    this.#resources = resourcesOf(cluster.dialect)
     this.#findResource = createFindResource(this.#resources, cluster.client)
+    this.#history = createScenarioHistory({
+      client: cluster.client,
+      resources: this.#resources,
+      findResource: this.#findResource,
+      clock,
+      namespace: scenario.namespace ?? 'default',
+    })
     this.#signal = AbortSignal.any([signal, this.#deadline.signal])
     this.#abandoned.promise.catch(() => {}) // only a running step awaits it
     const late = new Error(`the scenario took longer than ${scenario.timeoutMs / 1000} s`)
@@ -139,6 +161,8 @@ class ScenarioRun {
   async steps(): Promise<StepResult[]> {
     const results: StepResult[] = []
     let hasFailed = false
+    await this.#makeNamespace()
+    await this.#history.begin(this.#scenario.steps)
     for (const step of this.#scenario.steps) {
       if (hasFailed) {
         results.push(this.#resultOf(step, { outcome: 'not run' }))
@@ -153,10 +177,24 @@ class ScenarioRun {
     return results
   }
 
+  /** The scenario's own namespace, which ends with it. */
+  async #makeNamespace(): Promise<void> {
+    const { namespace: name = 'default' } = this.#scenario
+    if (name === 'default') return
+    const namespaces = this.#options.cluster.client.resource(this.#resources.namespaces)
+    try {
+      await namespaces.create({ metadata: { name } })
+      this.#cleanups.push(async () => void (await namespaces.delete({ name })))
+    } catch (error) {
+      // One that was there before stays.
+      if (!isStatusError(error, 'AlreadyExists')) throw error
+    }
+  }
+
   /** Runs the cleanups, last one first. Resolves with failures outside of the steps. `hasFailed`: a step has failed. */
   async end(hasFailed: boolean): Promise<string[]> {
     const { signal } = this.#deadline
-    const failure = signal.aborted && !hasFailed ? this.#failureLines(signal.reason) : []
+    const failure = signal.aborted && !hasFailed ? await this.#failureLines(signal.reason) : []
     for (const cleanup of this.#cleanups.toReversed()) {
       try {
         await cleanup()
@@ -164,23 +202,30 @@ class ScenarioRun {
         failure.push(`cleanup: ${messageOf(error)}`)
       }
     }
+    this.#history.end()
     this.#actors.close()
     return failure
   }
 
   async #timed(step: ScenarioStep): Promise<StepResult> {
     const { clock } = this.#options
-    const startedMs = clock.now()
+    const passed = stopwatch(clock)
     const notes: string[] = []
     let failure: string[] | undefined
     try {
-      await this.#runStep(step, notes)
+      const folder = dirname(resolve(this.#scenario.file))
+      await this.#runStep(step, {
+        notes,
+        folder,
+        variables: this.#variables,
+        signal: this.#signal,
+      })
     } catch (error) {
-      failure = this.#failureLines(error)
+      failure = await this.#failureLines(error)
     }
     return this.#resultOf(step, {
       outcome: failure === undefined ? 'passed' : 'failed',
-      durationMs: clock.now() - startedMs,
+      ...passed(),
       notes,
       failure: failure ?? [],
     })
@@ -192,57 +237,74 @@ class ScenarioRun {
     result: Pick<StepResult, 'outcome'> & Partial<StepResult>,
   ): StepResult {
     const title = this.#variables.expand(step.title)
-    return { title, kind: step.kind.name, durationMs: 0, notes: [], failure: [], ...result }
+    return {
+      title,
+      kind: step.kind.name,
+      durationMs: 0,
+      wallMs: 0,
+      notes: [],
+      failure: [],
+      ...result,
+    }
   }
 
-  #failureLines(error: unknown): string[] {
-    return [...failureLines(error), ...this.#reports.flatMap((report) => report())]
+  async #failureLines(error: unknown): Promise<string[]> {
+    const { cluster, clock } = this.#options
+    return [
+      ...failureLines(error),
+      ...(await failureContext(error, { cluster, clock })),
+      ...this.#reports.flatMap((report) => report()),
+    ]
   }
 
-  async #runStep(step: ScenarioStep, notes: string[]): Promise<void> {
-    this.#signal.throwIfAborted()
+  async #runStep(step: ScenarioStep, place: Place): Promise<void> {
+    const { signal, variables } = place
+    signal.throwIfAborted()
     const run = async (): Promise<void> => {
-      const params = this.#variables.resolve(step.params)
-      await Promise.race([step.kind.run(params, this.#contextFor(notes)), this.#abandoned.promise])
+      const params = variables.resolve(step.params)
+      await Promise.race([step.kind.run(params, this.#contextFor(place)), this.#abandoned.promise])
     }
     const { fails } = step
     if (fails === undefined) return await run()
-    const pattern = this.#variables.expand(fails)
-    await expectFailure(run, { pattern, signal: this.#signal })
+    await expectFailure(run, { pattern: variables.expand(fails), signal })
   }
 
   async #runNested(
     steps: readonly ScenarioStep[],
-    { where, notes }: { readonly where: string; readonly notes: string[] },
+    { where, place }: { readonly where: string; readonly place: Place },
   ): Promise<void> {
     for (const step of steps) {
       try {
-        await this.#runStep(step, notes)
+        await this.#runStep(step, place)
       } catch (error) {
-        if (this.#signal.aborted) throw error
-        throw new NestedFailure(`${where}, ${this.#variables.expand(step.title)}`, error)
+        if (place.signal.aborted) throw error
+        throw new NestedFailure(`${where}, ${place.variables.expand(step.title)}`, error)
       }
     }
   }
 
-  #contextFor(notes: string[]): StepContext {
+  #contextFor(place: Place): StepContext {
     const { cluster, clock } = this.#options
+    const { notes, variables, signal, folder } = place
     return {
       cluster,
       client: cluster.client,
+      namespace: this.#scenario.namespace ?? 'default',
       resources: this.#resources,
       findResource: this.#findResource,
       clock,
-      variables: this.#variables,
-      signal: this.#signal,
+      variables,
+      signal,
       clientAs: this.#actors.as,
       note: (text) => void notes.push(text),
       onEnd: (cleanup) => void this.#cleanups.push(cleanup),
       failScenario: (error) => this.#deadline.abort(error),
       onFailure: (report) => void this.#reports.push(report),
-      folder: dirname(resolve(this.#scenario.file)),
+      folder,
+      history: this.#history,
       processes: this.#processes,
-      runSteps: (steps, where) => this.#runNested(steps, { where, notes }),
+      runSteps: (steps, where, own = {}) =>
+        this.#runNested(steps, { where, place: nestedPlace(place, own) }),
     }
   }
 }
@@ -254,12 +316,16 @@ export async function runScenario(
 ): Promise<ScenarioResult> {
   const { clock, signal } = options
   const { name, file, description } = scenario
-  const startedMs = clock.now()
+  const passed = stopwatch(clock)
+  const { monitors } = scenario
+  const endMonitors =
+    monitors === undefined ? undefined : await startScenarioMonitors(monitors, options)
   const run = new ScenarioRun(scenario, options)
   const steps = await run.steps()
   const hasFailed = steps.some(({ outcome }) => outcome === 'failed')
-  const failure = await run.end(hasFailed)
+  const violations = (await endMonitors?.()) ?? []
+  const failure = [...violations, ...(await run.end(hasFailed))]
   signal.throwIfAborted()
   const outcome = hasFailed || failure.length > 0 ? 'failed' : 'passed'
-  return { name, file, description, outcome, durationMs: clock.now() - startedMs, steps, failure }
+  return { name, file, description, outcome, ...passed(), steps, failure }
 }

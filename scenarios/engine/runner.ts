@@ -2,14 +2,24 @@
 import type { Clock } from '../../components/component-base/clock.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import { openCluster, startCluster } from '../../cluster/cluster.ts'
-import type { Cluster } from '../../cluster/cluster.ts'
 import { ClusterError } from '../../cluster/cluster-error.ts'
+import { matrixOf } from './matrix.ts'
+import { processCluster } from './process-cluster.ts'
 import { runScenario } from './run-scenario.ts'
-import type { ScenarioResult, StepResult } from './run-scenario.ts'
+import type { ScenarioResult, StepResult } from './scenario-result.ts'
+import type { ScenarioCluster } from './scenario-cluster.ts'
 import type { Scenario } from './scenario.ts'
 import { scenarioClusterName } from './scenario-cluster-name.ts'
 
+/** Starts an embedded cluster for a scenario. Rejects for settings that it cannot have. */
+export type EmbeddedStarter = (
+  scenario: Scenario,
+  signal: AbortSignal,
+) => Promise<{ cluster: ScenarioCluster; clock: Clock; letGo: () => Promise<void> }>
+
 export interface RunnerOptions {
+  /** Embedded clusters in the place of processes. */
+  readonly startEmbedded?: EmbeddedStarter | undefined
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly stateRoot: string
@@ -23,17 +33,17 @@ export interface RunnerOptions {
   readonly keep: boolean
   readonly onScenario?: ((scenario: Scenario) => void) | undefined
   readonly onStep?: ((result: StepResult) => void) | undefined
+  /** The last scenario that began has ended. */
+  readonly onResult?: ((result: ScenarioResult) => void) | undefined
 }
 
 /** The cluster of a scenario, and how to release it. */
-async function clusterFor(
-  scenario: Scenario,
-  options: RunnerOptions,
-): Promise<{ cluster: Cluster; letGo: () => Promise<void> }> {
-  const { clock, signal, stateRoot, clusterName, keep } = options
+async function clusterFor(scenario: Scenario, options: RunnerOptions): ReturnType<EmbeddedStarter> {
+  const { clock, signal, stateRoot, clusterName, keep, startEmbedded } = options
+  if (startEmbedded !== undefined) return await startEmbedded(scenario, signal)
   if (clusterName !== undefined) {
     const cluster = await openCluster({ name: clusterName, stateRoot, clock })
-    return { cluster, letGo: async () => cluster.disconnect() }
+    return { cluster: processCluster(cluster), clock, letGo: async () => cluster.disconnect() }
   }
   const { nodes, simulatedNodes, dialect, flags } = scenario.cluster
   const cluster = await startCluster({
@@ -51,7 +61,7 @@ async function clusterFor(
   const letGo = keep
     ? async () => cluster.disconnect()
     : async () => await cluster[Symbol.asyncDispose]()
-  return { cluster, letGo }
+  return { cluster: processCluster(cluster), clock, letGo }
 }
 
 function notStarted(scenario: Scenario, error: unknown): ScenarioResult {
@@ -62,6 +72,7 @@ function notStarted(scenario: Scenario, error: unknown): ScenarioResult {
     description: scenario.description,
     outcome: 'failed',
     durationMs: 0,
+    wallMs: 0,
     steps: [],
     failure: [messageOf(error), ...details],
   }
@@ -72,9 +83,13 @@ export async function runScenarios(
   scenarios: readonly Scenario[],
   options: RunnerOptions,
 ): Promise<ScenarioResult[]> {
-  const { clock, signal, onStep } = options
+  const { signal, onStep } = options
   const results: ScenarioResult[] = []
-  for (const scenario of scenarios) {
+  const add = (result: ScenarioResult): void => {
+    results.push(result)
+    options.onResult?.(result)
+  }
+  for (const scenario of scenarios.flatMap(matrixOf)) {
     signal.throwIfAborted()
     options.onScenario?.(scenario)
     let place
@@ -82,12 +97,12 @@ export async function runScenarios(
       place = await clusterFor(scenario, options)
     } catch (error) {
       signal.throwIfAborted()
-      results.push(notStarted(scenario, error))
+      add(notStarted(scenario, error))
       continue
     }
-    const { cluster, letGo } = place
+    const { cluster, clock, letGo } = place
     try {
-      results.push(await runScenario(scenario, { cluster, clock, signal, onStep }))
+      add(await runScenario(scenario, { cluster, clock, signal, onStep }))
     } finally {
       await letGo()
     }

@@ -1,7 +1,7 @@
 /** The JSON Schema of scenario files, for editors. It accepts every file that the engine accepts. */
 import { scenarioShape, stepKinds } from './scenario.ts'
-import { regularExpression, string, withoutVariables } from './shape.ts'
-import type { JsonSchema } from './shape.ts'
+import { regularExpression, string, withoutVariables } from '../../cluster/shape.ts'
+import type { JsonSchema } from '../../cluster/shape.ts'
 
 /** Fields that every step may have beside its kind. */
 export const stepTitle = 'A title for reports.'
@@ -22,6 +22,20 @@ function stepSchema(): JsonSchema {
   }
 }
 
+/** What `#/definitions/steps` refers to, and what that refers to. */
+export function stepDefinitions(): JsonSchema {
+  return {
+    steps: { type: 'array', minItems: 1, items: { $ref: '#/definitions/step' } },
+    step: stepSchema(),
+    ...Object.fromEntries(
+      stepKinds.map(({ name, summary, shape }) => [
+        name,
+        { ...shape.schema, description: summary },
+      ]),
+    ),
+  }
+}
+
 /** A whole schema document. */
 export function scenarioSchema(): JsonSchema {
   const { properties, ...rest } = scenarioShape.schema as JsonSchema & { properties: object }
@@ -32,15 +46,6 @@ export function scenarioSchema(): JsonSchema {
     ...rest,
     // Only steps can use variables.
     properties: { ...withoutVariables(settings), steps },
-    definitions: {
-      steps: { type: 'array', minItems: 1, items: { $ref: '#/definitions/step' } },
-      step: stepSchema(),
-      ...Object.fromEntries(
-        stepKinds.map(({ name, summary, shape }) => [
-          name,
-          { ...shape.schema, description: summary },
-        ]),
-      ),
-    },
+    definitions: stepDefinitions(),
   }
 }

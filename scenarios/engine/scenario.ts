@@ -1,16 +1,16 @@
 /** Scenario: steps and checks on a cluster, in a YAML file. Errors name file, line and path. */
-import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { nearestName } from '../../components/component-base/flags.ts'
-import { messageOf } from '../../components/component-base/log.ts'
 import { programs } from '../../cluster/plan/cluster-config.ts'
+import { isChainsaw, parseChainsawTest } from './chainsaw/chainsaw-test.ts'
+import { checkFile, readText } from './checked-file.ts'
 import {
   anything,
   choice,
   count,
-  deferredIn,
   described,
   duration,
+  list,
   mapping,
   object,
   optional,
@@ -18,17 +18,19 @@ import {
   regularExpression,
   scalar,
   string,
-} from './shape.ts'
-import type { Issue, Shape, ShapeType } from './shape.ts'
+} from '../../cluster/shape.ts'
+import type { Issue, Shape, ShapeType } from '../../cluster/shape.ts'
+import { monitorsShape, type ScenarioMonitors } from './scenario-monitors.ts'
 import { ScenarioStep } from './step.ts'
 import type { StepKind } from './step.ts'
+import { variableName } from './steps/each.ts'
+import { resolveIncludes } from './included-files.ts'
 import { createStepKinds } from './step-kinds.ts'
-import { parseLocated, pathText, YamlError } from './yaml.ts'
-import type { Path } from './yaml.ts'
+import type { Path } from '../../cluster/path.ts'
 
 const flagsOf = record(scalar)
 
-const clusterShape = object({
+export const clusterShape = object({
   nodes: described('Nodes, each a process of its own.', optional(count)),
   simulatedNodes: described('Simulated nodes, up to 1,250 in a process.', optional(count)),
   dialect: described(
@@ -48,17 +50,27 @@ const clusterShape = object({
   ),
 })
 
-type ScenarioCluster = ShapeType<typeof clusterShape>
+type ClusterSettings = ShapeType<typeof clusterShape>
 
 export interface Scenario {
   /** The file's name without `.yaml`. */
   readonly name: string
   readonly file: string
   readonly description: string
-  readonly cluster: ScenarioCluster
+  readonly cluster: ClusterSettings
   /** Time limit of all steps together; starting the cluster does not count. */
   readonly timeoutMs: number
   readonly variables: Readonly<Record<string, unknown>>
+  /** Of namespaced objects that name none; made when the scenario begins. Default: `default`, which is there. */
+  readonly namespace?: string | undefined
+  /** Variables that a file which includes this one has to give. */
+  readonly parameters?: readonly string[] | undefined
+  /** The scenario runs once for each combination of these variables' values. */
+  readonly matrix?: Readonly<Record<string, readonly unknown[]>> | undefined
+  /** Absolute paths of the files that it includes. */
+  readonly includes?: readonly string[] | undefined
+  /** Undefined: none. */
+  readonly monitors?: ScenarioMonitors | undefined
   readonly steps: readonly ScenarioStep[]
 }
 
@@ -110,7 +122,7 @@ function checkStep(value: unknown, at: { path: Path; issues: Issue[] }): Scenari
   return new ScenarioStep({ kind, params, title, path, fails: pattern && String(pattern) })
 }
 
-const stepsShape: Shape<ScenarioStep[]> = {
+export const stepsShape: Shape<ScenarioStep[]> = {
   what: 'a list of steps',
   schema: { $ref: '#/definitions/steps' },
   check: (value, path, issues) => {
@@ -135,6 +147,18 @@ export const scenarioShape = object({
     optional(duration),
   ),
   variables: described('Values for `${name}` in steps.', optional(record(anything))),
+  parameters: described(
+    'Variables without a value of their own: a file that includes this one has to give them.',
+    optional(list(variableName)),
+  ),
+  matrix: described(
+    'Variables with a list of values each: the scenario runs once for each combination, and reports each apart.',
+    optional(record(list(anything))),
+  ),
+  monitors: described(
+    '`all`, or a list of monitors: rules that must hold all the time. A violation fails the scenario.',
+    optional(monitorsShape),
+  ),
   steps: described(
     'What happens, in order. The first step that fails ends the scenario.',
     stepsShape,
@@ -142,30 +166,45 @@ export const scenarioShape = object({
 })
 
 const defaultTimeoutMs = 120_000
+/** Its operations have deadlines of their own. */
+const chainsawTimeoutMs = 600_000
 
-/** Reads a scenario from text. Throws a ScenarioError. */
+/** Reads a scenario from text, and the files that it includes. Throws a ScenarioError. */
 export function parseScenario(text: string, file: string): Scenario {
-  let document
-  try {
-    document = parseLocated(text)
-  } catch (error) {
-    if (!(error instanceof YamlError)) throw error
-    throw new ScenarioError([`${file}:${error.line}: ${error.message}`], error)
-  }
-  const issues: Issue[] = []
-  const checked = scenarioShape.check(document.value, [], issues)
-  const { steps: _, variables: __, ...settings } = checked
-  for (const { path, text } of issues.length > 0 ? [] : deferredIn(settings)) {
-    issues.push({ path, message: `${text} is unknown here: only steps can use variables` })
-  }
-  if (issues.length > 0) {
-    throw new ScenarioError(
-      issues.map(({ path, message }) => {
-        const where = path.length === 0 ? '' : ` ${pathText(path)}:`
-        return `${file}:${document.lineOf(path)}:${where} ${message}`
-      }),
-    )
-  }
+  if (isChainsaw(text)) return chainsawScenario(text, file)
+  const scenario = parseIncluding(text, file, [resolve(file)])
+  const [parameter] = scenario.parameters ?? []
+  if (parameter === undefined) return scenario
+  throw new ScenarioError([
+    `${file}: has parameters (${scenario.parameters?.join(', ') ?? ''}): include it in another file, and give them there`,
+  ])
+}
+
+function chainsawScenario(text: string, file: string): Scenario {
+  const test = parseChainsawTest(text, file, { steps: stepsShape, kinds: stepKinds })
+  if ('steps' in test) return { ...test, file, cluster: {}, timeoutMs: chainsawTimeoutMs }
+  throw new ScenarioError(test)
+}
+
+/** `chain`: the files that include each other, this one last. */
+function parseIncluding(text: string, file: string, chain: readonly string[]): Scenario {
+  const {
+    value: checked,
+    faults,
+    cause,
+    faultAt,
+  } = checkFile(scenarioShape, { text, file, variablesIn: ['steps', 'variables', 'matrix'] })
+  if (checked === undefined) throw new ScenarioError(faults, cause)
+  const empty = Object.entries(checked.matrix ?? {}).find(([, values]) => values.length === 0)
+  if (empty !== undefined)
+    throw new ScenarioError([faultAt({ path: ['matrix', empty[0]], message: 'has no value' })])
+  const { steps, files, issues } = resolveIncludes(checked.steps, {
+    file,
+    chain,
+    read: readIncluded,
+  })
+  const included = issues.map((one) => ('fault' in one ? one.fault : faultAt(one)))
+  if (included.length > 0) throw new ScenarioError([...new Set(included)])
   return {
     name: basename(file).replace(/\.ya?ml$/, ''),
     file,
@@ -173,24 +212,28 @@ export function parseScenario(text: string, file: string): Scenario {
     cluster: checked.cluster ?? {},
     timeoutMs: checked.timeout ?? defaultTimeoutMs,
     variables: checked.variables ?? {},
-    steps: checked.steps,
+    monitors: checked.monitors,
+    steps,
+    ...(checked.parameters === undefined ? {} : { parameters: checked.parameters }),
+    ...(checked.matrix === undefined ? {} : { matrix: checked.matrix }),
+    ...(files.length === 0 ? {} : { includes: files }),
   }
 }
 
-const unreadable: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  EISDIR: 'is a directory',
-  EACCES: 'permission denied',
+function readIncluded(file: string, chain: readonly string[]): Scenario | readonly string[] {
+  const { text, fault } = readText(file)
+  if (text === undefined) return [fault]
+  try {
+    return parseIncluding(text, file, chain)
+  } catch (error) {
+    if (error instanceof ScenarioError) return error.faults
+    throw error
+  }
 }
 
 /** Reads a scenario file. Throws a ScenarioError for an invalid or unreadable file. */
 export function readScenario(file: string): Scenario {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new ScenarioError([`${file}: ${unreadable[code ?? ''] ?? messageOf(error)}`], error)
-  }
+  const { text, fault, cause } = readText(file)
+  if (text === undefined) throw new ScenarioError([fault], cause)
   return parseScenario(text, file)
 }

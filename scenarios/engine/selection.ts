@@ -9,6 +9,9 @@ export interface Selection {
   readonly fieldSelector?: string | undefined
 }
 
+/** A selection whose kind can need its API version. */
+export type RecordedSelection = Selection & { readonly apiVersion?: string | undefined }
+
 /** The options of a list or watch. `fallback`: the namespace of selections that name none. */
 export function listOptions(
   selection: Omit<Selection, 'kind'>,

@@ -2,19 +2,23 @@
 import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
-import type { Cluster } from '../../cluster/cluster.ts'
 import type { FindResource } from './find-resource.ts'
 import type { KeptProcess } from './kept-process.ts'
-import type { Shape } from './shape.ts'
+import type { ScenarioCluster } from './scenario-cluster.ts'
+import type { Shape } from '../../cluster/shape.ts'
+import type { RecordedSelection } from './selection.ts'
+import type { RecordedHistory } from './selection-record.ts'
 import type { Actor } from './actors.ts'
 import type { Variables } from './variables.ts'
-import type { Path } from './yaml.ts'
+import type { Path } from '../../cluster/path.ts'
 
 /** The cluster, clients and services of a running step. */
 export interface StepContext {
-  readonly cluster: Cluster
+  readonly cluster: ScenarioCluster
   /** The administrator's client. */
   readonly client: Client
+  /** Of namespaced objects that name none. */
+  readonly namespace: string
   /** The built-in kinds. */
   readonly resources: Resources
   /** The resource of a kind that a step names, built in or defined in the cluster. */
@@ -35,10 +39,26 @@ export interface StepContext {
   readonly onFailure: (report: () => readonly string[]) => void
   /** The folder of the scenario's file. */
   readonly folder: string
+  /** What has happened since the scenario began. */
+  readonly history: RecordedHistory
   /** The scenario's background processes, by name. */
   readonly processes: Map<string, KeptProcess>
   /** Runs nested steps in order. `where` locates them in the report of a failure. */
-  readonly runSteps: (steps: readonly ScenarioStep[], where: string) => Promise<void>
+  readonly runSteps: (
+    steps: readonly ScenarioStep[],
+    where: string,
+    surroundings?: NestedSurroundings,
+  ) => Promise<void>
+}
+
+/** What nested steps have of their own. */
+export interface NestedSurroundings {
+  /** Variables of these steps alone, which hide others of the same name. */
+  readonly variables?: Readonly<Record<string, unknown>> | undefined
+  /** The folder of the file that holds them. */
+  readonly folder?: string | undefined
+  /** Aborting ends them; the scenario goes on. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface StepKind<P = unknown> {
@@ -49,6 +69,8 @@ export interface StepKind<P = unknown> {
   readonly shape: Shape<P>
   /** The default title of a step of this kind. */
   title(params: P): string
+  /** What the step selects when it looks back at what has happened since the scenario began. */
+  looksBack?(params: P): readonly RecordedSelection[]
   /** Runs the step with resolved parameters. Rejects when the step fails, with an AssertionFailure for a check that fails. */
   run(params: P, context: StepContext): Promise<void>
 }
@@ -78,5 +100,11 @@ export class ScenarioStep {
     this.title = step.title
     this.path = step.path
     this.fails = step.fails
+  }
+
+  /** The same step with other parameters. */
+  with(params: unknown): ScenarioStep {
+    const { kind, title, path, fails } = this
+    return new ScenarioStep({ kind, params, title, path, fails })
   }
 }

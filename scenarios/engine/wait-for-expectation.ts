@@ -5,6 +5,7 @@ import type { ResourceClient } from '../../components/client/resource-client.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { AssertionFailure } from './assertion-failure.ts'
+import type { CheckedObject } from './assertion-failure.ts'
 import { createJudge, describeExpectation } from './expectation.ts'
 import type { Expectation, Verdict } from './expectation.ts'
 import { createObjectHistory } from './object-history.ts'
@@ -25,6 +26,9 @@ export interface ExpectationWait {
   readonly signal: AbortSignal
 }
 
+/** The server has at least so long to say how things are: only then is it known what did not hold. */
+const firstAnswerMs = 5000
+
 /** Judges every state: since when the expectation holds, and the report of a failure. */
 class Watched {
   readonly #wait: ExpectationWait
@@ -33,6 +37,7 @@ class Watched {
   readonly #history: ObjectHistory
   #verdict: Verdict | undefined
   #heldSinceMs: number | undefined
+  #isLate = false
   #cancel = (): void => {}
 
   constructor(wait: ExpectationWait) {
@@ -50,6 +55,20 @@ class Watched {
     return this.#heldSinceMs !== undefined
   }
 
+  /** There was a state to judge. */
+  get isJudged(): boolean {
+    return this.#verdict !== undefined
+  }
+
+  /** Its time is over: the next state that does not hold is one too many. */
+  beLate(): void {
+    this.#isLate = true
+  }
+
+  late(): AssertionFailure {
+    return this.failure(`it did not hold within ${this.#wait.withinMs / 1000} s`)
+  }
+
   /** Judges the next state. Returns the matching objects when the expectation holds and need not stay so; throws when it stops holding. */
   onState(
     state: ReadonlyMap<string, KubeObject>,
@@ -63,7 +82,10 @@ class Watched {
     this.#verdict = verdict
     const nowMs = clock.now()
     if (!verdict.holds) {
-      if (this.#heldSinceMs === undefined) return undefined
+      if (this.#heldSinceMs === undefined) {
+        if (this.#isLate) throw this.late()
+        return undefined
+      }
       const heldS = ((nowMs - this.#heldSinceMs) / 1000).toFixed(1)
       throw this.failure(`it held for only ${heldS} s of ${staysMs / 1000} s`)
     }
@@ -87,7 +109,26 @@ class Watched {
       expected: [describeSelection(selection), ...describeExpectation(expectation)],
       actual: this.#verdict?.report() ?? ['the server did not answer'],
       history: this.#history.lines(),
+      about: this.#about(),
     })
+  }
+
+  /** The object of that name, or the first that do not meet it. */
+  #about(): CheckedObject[] {
+    const { selection, client, namespace: fallback } = this.#wait
+    const { resource } = client
+    const { name, namespace = fallback } = selection
+    if (name !== undefined) {
+      const place = resource.namespaced && namespace !== '*' ? namespace : ''
+      return resource.namespaced && place === '' ? [] : [{ resource, namespace: place, name }]
+    }
+    return (this.#verdict?.others ?? [])
+      .slice(0, 2)
+      .map(({ metadata: { namespace: place = '', name: own = '' } }) => ({
+        resource,
+        namespace: place,
+        name: own,
+      }))
   }
 
   end(): void {
@@ -106,8 +147,13 @@ export async function waitForExpectation(
   const { client, clock, withinMs, signal, selection, namespace } = wait
   const watched = new Watched(wait)
   const end = new AbortController()
-  const cancelDeadline = clock.after(withinMs, () => {
-    if (!watched.holds) end.abort(watched.failure(`it did not hold within ${withinMs / 1000} s`))
+  const giveUp = (): void => {
+    if (!watched.holds) end.abort(watched.late())
+  }
+  let cancelDeadline = clock.after(withinMs, () => {
+    watched.beLate()
+    if (watched.isJudged || withinMs >= firstAnswerMs) giveUp()
+    else cancelDeadline = clock.after(firstAnswerMs - withinMs, giveUp)
   })
   const isNamespaced = client.resource.namespaced
   try {

@@ -1,5 +1,10 @@
 /** Where: conditions on objects, such as `status.conditions[type=Ready].status == Unknown`. */
 
+import {
+  parseJsonPath,
+  valuesAt as jsonPathValues,
+} from '../../components/machinery/values/json-path.ts'
+
 export interface Condition {
   readonly text: string
   /** Whether the condition holds, and the values at its path. */
@@ -14,6 +19,7 @@ type Step =
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'every' }
   | { readonly kind: 'matching'; readonly field: string; readonly value: string }
+  | { readonly kind: 'jsonPath'; readonly path: NonNullable<ReturnType<typeof parseJsonPath>> }
 
 const operators = [
   '==',
@@ -29,8 +35,16 @@ const operators = [
 ] as const
 type Operator = (typeof operators)[number]
 
-/** `a.b[type=Ready].c[0]['x.y/z'][*]` -> steps. */
+/** `{.status.conditions[?(@.type=="Ready")].status}`, as kubectl takes it. */
+function parseBraces(text: string): readonly Step[] {
+  const path = text.endsWith('}') ? parseJsonPath(text.slice(1, -1).replace(/^\$/, '')) : undefined
+  if (path === undefined) throw new WhereError(`cannot read the JSONPath "${text}"`)
+  return [{ kind: 'jsonPath', path }]
+}
+
+/** `a.b[type=Ready].c[0]['x.y/z'][*]` -> steps; a path in braces is a JSONPath. */
 export function parsePath(text: string): readonly Step[] {
+  if (text.startsWith('{')) return parseBraces(text)
   const steps: Step[] = []
   const pattern =
     /\.?([A-Za-z_$][\w$/-]*)|\[(\d+)\]|\[\*\]|\[['"]([^'"]+)['"]\]|\[([\w./-]+)=([^\]]*)\]/gy
@@ -53,6 +67,9 @@ function asText(value: unknown): string {
 }
 
 function follow(value: unknown, step: Step): unknown[] {
+  if (step.kind === 'jsonPath') {
+    return jsonPathValues(value, step.path).filter((one) => one !== undefined && one !== null)
+  }
   if (step.kind === 'field') {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
     const next = (value as Record<string, unknown>)[step.name]
@@ -109,8 +126,8 @@ function compare(operator: Operator, values: readonly unknown[], wanted: string)
 function splitCondition(text: string): { path: string; operator: Operator; wanted: string } {
   let depth = 0
   for (let index = 0; index < text.length; index += 1) {
-    if (text[index] === '[') depth += 1
-    if (text[index] === ']') depth -= 1
+    if (text[index] === '[' || text[index] === '{') depth += 1
+    if (text[index] === ']' || text[index] === '}') depth -= 1
     if (depth > 0 || text[index] !== ' ') continue
     const rest = text.slice(index + 1)
     const operator = operators.find((one) => rest === one || rest.startsWith(`${one} `))

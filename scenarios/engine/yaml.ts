@@ -1,22 +1,12 @@
 /** YAML of scenario files: values with their line numbers. The only file of the engine that imports a YAML package. */
 import { constructFromEvents, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
 import type { Event } from 'js-yaml'
-
-export type Path = readonly (string | number)[]
+import type { Path } from '../../cluster/path.ts'
 
 export interface LocatedDocument {
   readonly value: unknown
   /** The line (from 1) of the value at that path, or of its nearest parent. */
   lineOf(path: Path): number
-}
-
-/** `steps[2].expect.within` */
-export function pathText(path: Path): string {
-  return path
-    .map((part, index) =>
-      typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`,
-    )
-    .join('')
 }
 
 /** Invalid YAML: a message of one line, and the line of the error. */

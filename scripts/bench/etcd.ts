@@ -1,53 +1,15 @@
 /** Durable creates on etcd, beside a bare server that commits the same bytes to the same etcd; and how soon a watch has them. */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { existsSync } from 'node:fs'
+import { etcdProgram, startEtcd } from './etcd-process.ts'
 import { answerOf, exchange, load, openSession, type Endpoint, type Request } from './load.ts'
 import { podManifest } from './pod.ts'
 import { plainRow, quantile, rateRow, type Row } from './rows.ts'
 import { podsPath, type World } from './world.ts'
 
-const program = '/usr/bin/etcd'
 /** Watched writes, one after the other. */
 const watchedWrites = 300
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-/** A new etcd of one member that answers; its folder goes with the world. */
-async function startEtcd(world: World): Promise<{ url: string; stop(): Promise<void> }> {
-  const url = `http://127.0.0.1:${await freePort()}`
-  const peer = `http://127.0.0.1:${await freePort()}`
-  const child = spawn(
-    program,
-    [
-      ...['--name=m', `--data-dir=${world.file('etcd')}`, '--log-level=error'],
-      ...[`--listen-client-urls=${url}`, `--advertise-client-urls=${url}`],
-      ...[`--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`],
-      `--initial-cluster=m=${peer}`,
-    ],
-    { stdio: 'ignore' },
-  )
-  const exited = once(child, 'exit')
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM')
-    await exited
-  }
-  for (const endMs = performance.now() + 30_000; ;) {
-    const answer = await fetch(`${url}/health`).catch(() => undefined)
-    if (answer?.ok === true) return { url, stop }
-    if (performance.now() > endMs) throw new Error('etcd does not answer')
-  }
-}
 
 /** Median times in ms from the start of a write: to its answer, and to its event. */
 async function delays(
@@ -82,14 +44,15 @@ async function delays(
 }
 
 export async function measureEtcd(world: World, durationMs: number): Promise<Row[]> {
-  if (!existsSync(program)) return [plainRow('etcd', '', `not measured: there is no ${program}`)]
+  if (!existsSync(etcdProgram))
+    return [plainRow('etcd', '', `not measured: there is no ${etcdProgram}`)]
   let count = 0
   const newPod = (): Request => ({
     method: 'POST',
     path: podsPath,
     body: Buffer.from(JSON.stringify(podManifest(`pod-${(count += 1)}`))),
   })
-  const etcd = await startEtcd(world)
+  const etcd = await startEtcd(world.file('etcd'))
   const server = await world.startServer('', [`--store=etcd:${etcd.url}`])
   const bare = await world.startBare(etcd.url)
   const embedded = await world.startServer('beside-etcd.db')

@@ -1,6 +1,7 @@
 /** Starts a server as a child process and waits for its ready line on descriptor 3. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { allocatorSettings } from '../../cluster/plan/plan.ts'
 import { apiServerNodeOptions } from '../../cluster/plan/plan-api-servers.ts'
 import type { Readable } from 'node:stream'
@@ -9,23 +10,26 @@ import { readStatusLines } from '../../cluster/lines.ts'
 export interface Served {
   readonly child: ChildProcess
   readonly port: number
+  /** What its busiest isolate, the main thread, has allocated on the JavaScript heap until its last collection. */
+  allocatedBytes(): number
   stop(): Promise<void>
 }
 
-export async function serve(file: string, args: readonly string[]): Promise<Served> {
-  const child = spawn(
-    process.execPath,
-    // As a cluster's API server runs.
-    [...apiServerNodeOptions, file, ...args],
-    {
-      stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
-      env: { ...process.env, ...allocatorSettings },
-    },
-  )
+/** `nodeOptions`: those of a cluster's API server unless given. */
+export async function serve(
+  file: string,
+  args: readonly string[],
+  nodeOptions: readonly string[] = apiServerNodeOptions,
+): Promise<Served> {
+  const child = spawn(process.execPath, [...nodeOptions, '--trace-gc-nvp', file, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...allocatorSettings },
+  })
   let errors = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-4000)
   })
+  const allocated = followAllocation(child.stdout as Readable)
   const port = await new Promise<number>((resolve, reject) => {
     void readStatusLines(child.stdio[3] as Readable, (status) => {
       if (status['ready'] === true) resolve(Number(status['port']))
@@ -35,6 +39,7 @@ export async function serve(file: string, args: readonly string[]): Promise<Serv
   return {
     child,
     port,
+    allocatedBytes: allocated,
     stop: async () => {
       if (child.exitCode !== null) return
       const exited = new Promise((resolve) => child.once('exit', resolve))
@@ -44,13 +49,32 @@ export async function serve(file: string, args: readonly string[]): Promise<Serv
   }
 }
 
+/** Reads what `--trace-gc-nvp` prints, a line for each collection; the function answers the sum of the busiest isolate. */
+function followAllocation(output: Readable): () => number {
+  const byIsolate = new Map<string, number>()
+  createInterface({ input: output }).on('line', (line) => {
+    const [, isolate = '', bytes = ''] = /^\[\d+:(\w+):\d+\].* allocated=(\d+)/.exec(line) ?? []
+    // A collection that freed more than it found reports a negative number as an unsigned one.
+    if (Number(bytes) > Number.MAX_SAFE_INTEGER) return
+    byIsolate.set(isolate, (byIsolate.get(isolate) ?? 0) + Number(bytes))
+  })
+  return () => Math.max(0, ...byIsolate.values())
+}
+
+function threadUs(pid: number, thread: string | number): number {
+  const text = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')
+  return Number(text.split(' ')[0]) / 1000
+}
+
+/** Processor time of the main thread so far in µs. */
+export function mainThreadUs(pid: number): number {
+  return threadUs(pid, pid)
+}
+
 /** Processor time of all threads so far in µs, to the nanosecond where `usage` counts in ticks. */
 export function processorUs(pid: number): number {
-  const ns = readdirSync(`/proc/${pid}/task`).map((thread) => {
-    const [taken = '0'] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')
-    return Number(taken)
-  })
-  return ns.reduce((sum, taken) => sum + taken, 0) / 1000
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return threads.reduce((sum, thread) => sum + threadUs(pid, thread), 0)
 }
 
 /**

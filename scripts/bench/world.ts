@@ -1,7 +1,7 @@
 /** What the benches share: a folder with certificates, API servers on stores in it, a bare server, and a Pod as it is stored. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createPki, issue } from '../../certs/pki.ts'
 import { clientProfile } from '../../certs/profiles.ts'
 import { writePki } from '../../certs/pki-files.ts'
@@ -15,6 +15,8 @@ const root = join(import.meta.dirname, '../..')
 export interface Running {
   readonly endpoint: Endpoint
   readonly pid: number
+  /** What its main thread has allocated on the JavaScript heap until its last collection. */
+  allocatedBytes(): number
   stop(): Promise<void>
 }
 
@@ -27,7 +29,7 @@ export interface World {
   /** A client certificate for that user, in no group; PEM. */
   credentialFor(user: string): { readonly cert: string; readonly key: string }
   /** A server on that store; an empty one if no store has that name yet. Flags win over the usual ones. */
-  startServer(storeName: string, flags?: readonly string[]): Promise<Running>
+  startServer(storeName: string, flags?: readonly string[], program?: string): Promise<Running>
   /** With the address of an etcd, what is posted is committed there before the answer. */
   startBare(etcdUrl?: string): Promise<Running>
   /** Stops everything and removes the folder. */
@@ -76,13 +78,17 @@ export async function createWorld(): Promise<World> {
     readFileSync(file(name)),
   ) as [Buffer, Buffer, Buffer]
   const start = async (program: string, args: readonly string[]): Promise<Running> => {
-    const served = await serve(join(root, program), args)
+    const served = await serve(resolve(root, program), args)
     running.push(served)
     const endpoint = { origin: `https://127.0.0.1:${served.port}`, ca, cert, key }
-    return { endpoint, pid: served.child.pid ?? 0, stop: served.stop }
+    const { allocatedBytes, stop } = served
+    return { endpoint, pid: served.child.pid ?? 0, allocatedBytes, stop }
   }
-  const startServer: World['startServer'] = (storeName, flags = []) =>
-    start('dist/api-server.js', [...serverFlags(file, storeName), ...flags])
+  const startServer: World['startServer'] = (
+    storeName,
+    flags = [],
+    program = 'dist/api-server.js',
+  ) => start(program, [...serverFlags(file, storeName), ...flags])
   const close = async (): Promise<void> => {
     await Promise.all(running.map((one) => one.stop()))
     rmSync(folder, { recursive: true, force: true })

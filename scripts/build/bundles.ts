@@ -10,6 +10,9 @@ export const libraryBundles: BundleGroup = {
   jest: 'library/fixtures/jest.ts',
 }
 
+/** The screen of `skiff top`: a module, because Ink and what it needs have top-level await. */
+export const screenBundle: BundleGroup = { 'top-screen': 'console/top/top-screen.ts' }
+
 const processBundles: BundleGroup = {
   skiff: 'scripts/skiff.ts',
   supervisor: 'cluster/supervisor/supervisor-main.ts',
@@ -17,6 +20,7 @@ const processBundles: BundleGroup = {
   scheduler: 'components/scheduler/main.ts',
   'node-agent': 'components/node-agent/main.ts',
   'load-balancer': 'components/load-balancer/main.ts',
+  console: 'console/main.ts',
   keeper: 'scenarios/engine/keeper-main.ts',
   'sqlite-writer': 'components/store/sqlite-writer.ts',
   'embedded-host': 'embedded/embedded-host.ts',

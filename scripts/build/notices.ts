@@ -26,8 +26,10 @@ function licencesOf({ name, license }: BundledPackage): string[] {
   return [...new Set(terms)]
 }
 
-/** The comments that a source file begins with: where some packages keep their copyright. */
+/** The comments that a source file begins with, lines or a block: where some packages keep their copyright. */
 function headerOf(source: string): string {
+  const block = /^\/\*\*?([^]*?)\*\//.exec(source)?.[1]
+  if (block !== undefined) return block.replaceAll(/^ *\* ?/gm, '').trim()
   const lines = source.split('\n')
   const end = lines.findIndex((line) => !line.startsWith('//'))
   return lines
@@ -36,12 +38,21 @@ function headerOf(source: string): string {
     .join('\n')
 }
 
-/** Of a package without a licence file: the distinct headers of its files, and the full text that they refer to. */
-function textFromHeaders(root: string, { path, files, license }: BundledPackage): string[] {
-  const sources = files.filter((file) => file.startsWith(`${path}/`))
-  const headers = new Set(sources.map((file) => headerOf(readFileSync(join(root, file), 'utf8'))))
-  const apache = license.includes('Apache-2.0') ? [readFileSync(join(root, 'LICENSE'), 'utf8')] : []
-  return [...[...headers].filter((header) => header !== '').toSorted(), ...apache]
+/** Where the full texts are that headers refer to. */
+const fullTexts: Readonly<Record<string, string>> = {
+  'Apache-2.0': 'LICENSE',
+  MIT: 'scripts/build/mit.txt',
+}
+
+/** Of a package without a licence file: the distinct headers of its files, and the full texts that they refer to. */
+function textFromHeaders(root: string, one: BundledPackage): string[] {
+  const sources = one.files.filter((file) => file.startsWith(`${one.path}/`))
+  const headers = sources.map((file) => headerOf(readFileSync(join(root, file), 'utf8')))
+  const named = [...new Set(headers)].filter((header) => header !== '').toSorted()
+  // The terms are for whoever the copyright notice names.
+  if (!named.some((header) => /copyright/i.test(header))) return named
+  const files = licencesOf(one).flatMap((licence) => fullTexts[licence] ?? [])
+  return [...named, ...files.map((file) => readFileSync(join(root, file), 'utf8'))]
 }
 
 /** The texts of one package. Throws for a package that does not carry every licence that it names. */

@@ -4,6 +4,7 @@ import { commonFlags } from '../../components/component-base/component.ts'
 import type { ComponentDeclaration } from '../../components/component-base/component.ts'
 import type { FlagDeclarations } from '../../components/component-base/flags.ts'
 import { controllerManager } from '../../components/controller-manager/options.ts'
+import { consoleProgram } from '../../console/options.ts'
 import { loadBalancer } from '../../components/load-balancer/options.ts'
 import { nodeAgent } from '../../components/node-agent/options.ts'
 import { scheduler } from '../../components/scheduler/options.ts'
@@ -18,6 +19,7 @@ export const components: readonly ComponentDeclaration<FlagDeclarations>[] = [
   scheduler,
   nodeAgent,
   loadBalancer,
+  consoleProgram,
 ]
 
 function controllerList(): string[] {

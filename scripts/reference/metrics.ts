@@ -15,6 +15,11 @@ import {
 import { versionInfo } from '../../components/api-server/discovery/version.ts'
 import { countReloads } from '../../components/api-server/encryption/encryption-file.ts'
 import { createKmsMetrics } from '../../components/api-server/encryption/kms/kms-metrics.ts'
+import {
+  countedAddresses,
+  countedPorts,
+} from '../../components/api-server/kinds/core/allocator-metrics.ts'
+import { createTransformationMetrics } from '../../components/api-server/encryption/transformation-metrics.ts'
 import { createRequestMetrics } from '../../components/api-server/filters/request-metrics.ts'
 import { declareFlowMetrics } from '../../components/api-server/flow-control/flow-metrics.ts'
 import { createFlowSeries } from '../../components/api-server/flow-control/flow-series.ts'
@@ -25,7 +30,7 @@ import {
   createServerMetrics,
   declareCacheMetrics,
 } from '../../components/api-server/start/server-metrics.ts'
-import { measuredStore } from '../../components/store/measured-store.ts'
+import { storeMetrics } from '../../components/store/measured-store.ts'
 import { declareStoreSize } from '../../components/store/store-size.ts'
 import { etcdMetrics } from '../../components/store/etcd/etcd-metrics.ts'
 import { dialects } from '../../components/api/dialect.ts'
@@ -63,7 +68,7 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
   const { gates } = parseFeatureGates('')
   const metrics = createServerMetrics({ showHidden: true, gates, version: versionInfo(process) })
   declareCacheMetrics(metrics, unused(), [])
-  measuredStore(unused(), { metrics, clock, typeOf: unused() })
+  storeMetrics(metrics)
   declareStoreSize(metrics)
   etcdMetrics(metrics)
   createRequestMetrics(metrics, clock)
@@ -77,6 +82,9 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
   }
   countReloads(metrics)
   createKmsMetrics(metrics, { serverId: '', clock })
+  createTransformationMetrics(metrics, clock)
+  countedAddresses(unused(), { metrics, cidr: '', use: unused() })
+  countedPorts(unused(), { metrics, use: unused() })
   measuredAdmission(unused<AdmissionChain>(), metrics, clock)
   admissionWebhookMetrics(metrics)
   declareFlowMetrics(metrics, unused())

@@ -1,7 +1,7 @@
 /** The page of the scenario file, and its JSON Schema. */
 import { scenarioSchema, stepFails, stepTitle } from '../../scenarios/engine/scenario-schema.ts'
 import { scenarioShape, stepKinds } from '../../scenarios/engine/scenario.ts'
-import type { Shape } from '../../scenarios/engine/shape.ts'
+import type { Shape } from '../../cluster/shape.ts'
 import type { StepKind } from '../../scenarios/engine/step.ts'
 import { code, escaped, page, table } from './markdown.ts'
 
@@ -20,7 +20,7 @@ function fieldRows(shape: Shape<unknown>, prefix = ''): string[][] {
   })
 }
 
-const fieldTable = (shape: Shape<unknown>): string =>
+export const fieldTable = (shape: Shape<unknown>): string =>
   table(['field', 'value', 'required', 'description'], fieldRows(shape))
 
 function stepSection({ name, summary, shape }: StepKind): string {

@@ -4,6 +4,7 @@ import { createAuthority, sign } from '../../certs/authority.ts'
 import {
   createCertificateRequest,
   parseCertificateRequest,
+  parseRequestedNames,
   samePublicKey,
 } from '../../certs/csr.ts'
 import { readOid, readOne, tag } from '../../certs/der.ts'
@@ -103,6 +104,14 @@ test('a request whose signature does not hold is refused', () => {
   const at = der.indexOf('system:node:n1')
   der.write('system:node:n2', at)
   expect(() => parseCertificateRequest(encodePem('CERTIFICATE REQUEST', der))).toThrow(/signature/)
+})
+
+test('the names of a request can be read alone, by the same rules but for the signature', () => {
+  const pem = createCertificateRequest(generateKeyPair(), wanted)
+  const { publicKey: _, keyType: __, ...names } = parseCertificateRequest(pem)
+  expect(parseRequestedNames(pem)).toEqual(names)
+  expect(() => parseRequestedNames(`${pem}${pem}`)).toThrow('more than one PEM block')
+  expect(() => parseRequestedNames('junk')).toThrow('PEM block type must be CERTIFICATE REQUEST')
 })
 
 test('text that is no request is refused with a reason', () => {

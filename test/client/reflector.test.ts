@@ -97,6 +97,64 @@ describe('a reflector', () => {
     expect(many.from).toEqual(['10', '28', '38', '48'])
   })
 
+  it('gets its first state from the watch, and lists at a server that refuses such a watch', async () => {
+    const end = 'k8s.io/initial-events-end'
+    const run = async (isRefused: boolean) => {
+      const stop = new AbortController()
+      const asked: string[] = []
+      const seen: string[] = []
+      const names = (objects: readonly KubeObject[]) => objects.map(({ metadata }) => metadata.name)
+      const clock = new FakeClock()
+      const running = runReflector(
+        {
+          client: {
+            resource: pods,
+            list: async () => {
+              asked.push('list')
+              return { metadata: { resourceVersion: '10' }, items: [pod('a', 5)] }
+            },
+            async *watch(options, signal): AsyncGenerator<WatchEvent> {
+              const { resourceVersion, resourceVersionMatch = '', sendInitialEvents } = options
+              asked.push(['watch', resourceVersion, resourceVersionMatch].join(' ').trim())
+              if (sendInitialEvents === true) {
+                if (isRefused) throw new StatusError('Invalid', 'sendInitialEvents is forbidden')
+                yield { type: 'ADDED', object: pod('a', 5) }
+                yield { type: 'ADDED', object: pod('gone', 6) }
+                yield { type: 'DELETED', object: pod('gone', 7) }
+                const { object } = bookmark(10)
+                const metadata = { ...object.metadata, annotations: { [end]: 'true' } }
+                yield { type: 'BOOKMARK', object: { ...object, metadata } }
+              }
+              if (asked.length > 2) await clock.sleep(60_000, signal)
+              yield { type: 'ADDED', object: pod('b', 20) }
+            },
+          },
+          selection: {},
+          initialEventsEnd: end,
+          sink: {
+            replace: (objects) => void seen.push(`replace ${names(objects).join()}`),
+            apply: (type, { metadata }) => void seen.push(`${type} ${metadata.name}`),
+          },
+          clock,
+          log: silentLog,
+        },
+        stop.signal,
+      )
+      await settle()
+      await clock.step(2000)
+      stop.abort()
+      await running
+      return { asked, seen }
+    }
+    expect(await run(false)).toEqual({
+      asked: ['watch 0 NotOlderThan', 'watch 20', 'watch 20'],
+      seen: ['replace a', 'ADDED b', 'ADDED b'],
+    })
+    const refused = await run(true)
+    expect(refused.asked.slice(0, 3)).toEqual(['watch 0 NotOlderThan', 'list', 'watch 10'])
+    expect(refused.seen[0]).toBe('replace a')
+  })
+
   it('a version that is forgotten costs no wait, however long the server was away before', async () => {
     const clock = new FakeClock()
     const stop = new AbortController()

@@ -293,6 +293,8 @@ describe('rest client', () => {
     const client = rest(port, { networkClock: clock, pingMs: 1000, timeoutMs: 1e9 })
     const pending = failure(client.json({ method: 'GET', path: '/' }))
     await asked
+    // It has brought something since it was opened.
+    await clock.step(1000)
     for (let ping = 0; ping < 3; ping += 1) {
       const { planned } = clock
       await clock.step(1000)
@@ -303,6 +305,19 @@ describe('rest client', () => {
     expect((await pending).message).not.toContain('ping')
   })
 
+  it('sends no ping on a connection that brings answers', async () => {
+    const { port } = await serve(async () => json('here'))
+    const clock = new CountingClock()
+    const client = rest(port, { networkClock: clock, pingMs: 1000, timeoutMs: 1e9 })
+    for (let answers = 0; answers < 3; answers += 1) {
+      expect(await client.json({ method: 'GET', path: '/' })).toBe('here')
+      const { planned } = clock
+      await clock.step(1000)
+      // The next look alone: a ping would have a deadline.
+      expect(clock.planned).toBe(planned + 1)
+    }
+  })
+
   it('gives up a connection whose pings go unanswered', async () => {
     const { port, asked } = await serveNever()
     const between = await proxyTo(port)
@@ -311,8 +326,17 @@ describe('rest client', () => {
     const pending = failure(client.json({ method: 'GET', path: '/' }))
     await asked
     between.holdAnswers()
-    await clock.step(1000)
-    await clock.step(1000)
+    let isOver = false
+    void pending.then(() => {
+      isOver = true
+    })
+    // Looks that find what came before, one that sends a ping, and one that finds no answer.
+    await expect
+      .poll(async () => {
+        await clock.step(1000)
+        return isOver
+      })
+      .toBe(true)
     const { code, message } = await pending
     expect([code, message]).toEqual(['lost', expect.stringContaining('no answer to a ping')])
   })

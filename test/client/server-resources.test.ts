@@ -27,6 +27,7 @@ function clientOf(
       })()
       return Promise.resolve({ status: 200, headers: {}, chunks })
     },
+    dialing: () => Promise.reject(new Error('not asked for')),
     setCredentials: () => {},
     close: () => {},
   }

@@ -7,6 +7,7 @@ import { ClusterError } from '../../cluster/cluster-error.ts'
 import { connectControl } from '../../cluster/control-client.ts'
 import type { ComponentStatus } from '../../cluster/control-protocol.ts'
 import { launchCluster } from '../../cluster/launch.ts'
+import type { LaunchOptions } from '../../cluster/launch.ts'
 import type { LaunchedCluster } from '../../cluster/launch.ts'
 import { isAlive, processesMarked } from '../../cluster/state/process-identity.ts'
 import { lockHolder } from '../../cluster/state/lock.ts'
@@ -321,6 +322,19 @@ test('a state root too deep for a socket address works all the same', async () =
   await cluster.control.call('start', {})
   expect(await states(cluster)).toMatchObject({ 'api-server': 'ready' })
   await removeCluster(cluster.paths, { clock })
+})
+
+test.each<[Partial<LaunchOptions>, string]>([
+  [{ apiServers: 3 }, '--api-servers 3 needs a store that they can share'],
+  [{ etcdServers: ['here'] }, 'invalid --etcd-servers: "here" is not the URL of an etcd member'],
+  [{ store: 'etcd', etcdBinary: '/nowhere/etcd' }, '--etcd-binary: /nowhere/etcd is not a program'],
+  [{ address: 'here' }, '"here" is not an IP address'],
+  [{ nodes: -1 }, 'invalid number of nodes -1: must be from 0 to 200'],
+])('wrong settings leave not even the folder of all clusters: %o', async (settings, message) => {
+  const root = join(temporaryStateRoot(), 'state')
+  const error = await failure(launchCluster(fixtureLaunch(root, settings)))
+  expect(error.message).toBe(message)
+  expect(existsSync(root)).toBe(false)
 })
 
 test('a number of simulated nodes that cannot be is refused, and leaves nothing', async () => {

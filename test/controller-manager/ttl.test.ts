@@ -24,6 +24,18 @@ function add(from: number, to: number): void {
     harness.cluster.seed(harness.resources.nodes, { metadata: { name: `n${i}` }, spec: {} })
 }
 
+/** As the status report of the node's agent. */
+function report(name: string): void {
+  harness.cluster.change(harness.resources.nodes, name, (node) => {
+    node['status'] = { phase: `reported at ${harness.clock.now()}` }
+  })
+}
+
+function reportAll(): void {
+  for (const { metadata } of harness.cluster.all<Node>(harness.resources.nodes))
+    report(metadata.name ?? '')
+}
+
 function values(): Set<string | undefined> {
   const nodes = harness.cluster.all<Node>(harness.resources.nodes)
   return new Set(nodes.map(({ metadata }) => metadata.annotations?.[annotation]))
@@ -49,8 +61,24 @@ describe('ttl-controller', () => {
     await harness.step()
     expect(values()).toEqual(new Set(['15']))
     harness.cluster.remove(harness.resources.nodes, 'n11')
+    reportAll()
     await harness.step()
     expect(values()).toEqual(new Set(['0']))
+  })
+
+  it('past a bound, each node gets its new time after its next change, and no patch before', async () => {
+    await start(100)
+    add(100, 101)
+    await harness.step(600_000)
+    expect(values()).toEqual(new Set(['0', '15']))
+    expect(harness.cluster.writes.length).toBe(101)
+    report('n7')
+    await harness.step()
+    expect(harness.cluster.writes.length).toBe(102)
+    reportAll()
+    await harness.step()
+    expect(values()).toEqual(new Set(['15']))
+    expect(harness.cluster.writes.length).toBe(201)
   })
 
   it.each([

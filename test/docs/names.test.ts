@@ -5,7 +5,9 @@ import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { describe, expect, test } from 'vitest'
+import { parseStory } from '../../explore/story.ts'
 import { parseScenario } from '../../scenarios/engine/scenario.ts'
+import { parseLesson } from '../../console/lessons-engine/lesson.ts'
 import { sidebar } from '../../docs/.vitepress/sidebar.ts'
 import {
   codeBlocks,
@@ -57,14 +59,18 @@ describe.each(pages)('%s', (doc) => {
     expect(named.filter((name) => !Object.hasOwn(scripts, name ?? ''))).toEqual([])
   })
 
-  test(`YAML in ${doc} is a valid scenario, a valid configuration, or a file that a command reads`, () => {
+  test(`YAML in ${doc} is a valid scenario or lesson, a valid configuration, or a file that a command reads`, () => {
     const blocks = codeBlocks(markdown)
     const typed = blocks
       .filter(({ language }) => language === 'console')
       .flatMap((block) => commandsOf(block).map(({ command }) => command))
     for (const { language, text, line, file } of blocks) {
       if (language !== 'yaml') continue
-      if (/^steps:$/m.test(text) && !/^jobs:$/m.test(text)) {
+      if (/^ +- heading: /m.test(text)) {
+        parseLesson(`${'\n'.repeat(line)}${text}`, doc)
+      } else if (file === 'story.yaml') {
+        parseStory(`${'\n'.repeat(line)}${text}`, doc)
+      } else if (/^steps:$/m.test(text) && !/^jobs:$/m.test(text)) {
         parseScenario(`${'\n'.repeat(line)}${text}`, doc)
       } else if (text.includes('kind: AuthorizationConfiguration')) {
         // Any file that is there: what it holds is read later.

@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv'
 import { load } from 'js-yaml'
 import { globSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseScenario } from '../../scenarios/engine/scenario.ts'
 import { components } from '../../scripts/reference/components.ts'
@@ -20,7 +20,9 @@ test('every file of docs/reference is up to date: if not, run `npm run reference
 })
 
 test('every component has a page of flags', () => {
-  const programs = globSync('components/*/main.ts', { cwd: root }).map((path) => path.split('/')[1])
+  const programs = globSync('{components/*,console}/main.ts', { cwd: root }).map((path) =>
+    basename(dirname(path)),
+  )
   expect(components.map(({ name }) => name).toSorted()).toEqual(programs.toSorted())
 })
 

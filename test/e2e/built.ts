@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, '..', '..')
 const sources = [
   'cluster',
   'components',
+  'console',
   'certs',
   'embedded',
   'envtest',

@@ -245,9 +245,5 @@ requireEtcd()('an API server on etcd', () => {
       '--store=memory: and --etcd-servers cannot be combined: pass one of them',
     )
     await expect(start([servers, '--etcd-certfile=client.crt'])).rejects.toThrow('--etcd-certfile')
-    const override = '--etcd-servers-overrides=/events#http://127.0.0.1:2379'
-    await expect(start([...flags, override])).rejects.toThrow(
-      '--etcd-servers-overrides is not supported',
-    )
   })
 })

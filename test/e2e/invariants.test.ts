@@ -5,7 +5,7 @@ import type { Cluster } from '../../cluster/cluster.ts'
 import type { ResourceKey } from '../../components/api/resources.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
-import { watchCluster } from '../invariants/cluster-watch.ts'
+import { watchCluster } from '../../monitors/feed/cluster-watch.ts'
 import { unsettled } from '../models/workloads/rest-state.ts'
 import {
   autoscaler,

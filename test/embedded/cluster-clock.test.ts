@@ -57,7 +57,7 @@ describe('the clock of an embedded cluster', () => {
   it('stands still while work is under way that became due', async () => {
     const base = new FakeClock(start)
     const work = new UnderWay(base)
-    const clock = new ClusterClock(base, {}, work)
+    const clock = new ClusterClock(base, {}, { underWay: work })
     const seen: string[] = []
     let endWork = (): void => {}
     clock.after(1000, () => (endWork = work.begin()))
@@ -79,7 +79,7 @@ describe('the clock of an embedded cluster', () => {
   it('goes on without work that takes too long, which may wait for time itself', async () => {
     const base = new FakeClock(start)
     const work = new UnderWay(base)
-    const clock = new ClusterClock(base, {}, work)
+    const clock = new ClusterClock(base, {}, { underWay: work })
     let hasEnded = false
     const end = work.begin()
     clock.after(10_000, () => {

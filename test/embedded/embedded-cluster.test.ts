@@ -9,7 +9,7 @@ import { createClient } from '../../components/client/client.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { EmbeddedCluster } from '../../embedded/embedded-cluster.ts'
-import type { EmbeddedClusterOptions } from '../../embedded/embedded-cluster.ts'
+import type { EmbeddedClusterOptions } from '../../embedded/embedded-options.ts'
 import { deployment } from '../support/workloads.ts'
 
 const resources = resourcesOf(dialects.kubernetes)

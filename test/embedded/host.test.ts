@@ -135,7 +135,8 @@ describe('the host of embedded clusters', () => {
   it('advances the clock of one cluster alone', async () => {
     const one = await start()
     const fork = kept(await host.fork({ cluster: one.cluster }))
-    const aheadMs = await host.advance({ cluster: fork.cluster, ms: 3_600_000 })
+    const ask = { call: 'advance', by: { ms: 3_600_000 } } as const
+    const { aheadMs } = await host.time({ cluster: fork.cluster, ask })
     expect(Math.round(aheadMs / 60_000)).toBe(60)
     const created = async (hosted: HostedCluster): Promise<number> => {
       const metadata = { name: 'now', namespace: 'default' }

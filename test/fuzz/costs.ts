@@ -19,7 +19,7 @@ const mostGrowth = 8
 /** What a request costs whatever its body. */
 const fixedMs = 8
 /** The best of so many measurements counts: collecting garbage and compiling are nobody's fault. */
-const attempts = 4
+const attempts = 12
 
 /** Objects that requests work on must be taken themselves. */
 const largestObject = 400_000

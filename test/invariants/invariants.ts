@@ -2,14 +2,16 @@
 import type { Dialect } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
-import { cascade } from './cascade.ts'
-import type { Change, Invariant } from './change.ts'
-import { disruptionBudget } from './disruption-budget.ts'
-import { hotLoop } from './hot-loop.ts'
+import type { Change } from '../../monitors/change.ts'
+import type { Finding, Rule } from '../../monitors/monitor.ts'
+import { cascade } from '../../monitors/rules/cascade.ts'
+import { disruptionBudget } from '../../monitors/rules/disruption-budget.ts'
+import { hotLoop } from '../../monitors/rules/hot-loop.ts'
+import { statefulIdentity } from '../../monitors/rules/stateful-identity.ts'
+import { linesOf, type Invariant } from './invariant.ts'
 import { jobCounts } from './job-counts.ts'
 import { nodeRoom } from './node-room.ts'
 import { quotaLimits } from './quota-limits.ts'
-import { statefulIdentity } from './stateful-identity.ts'
 
 export interface InvariantOptions {
   readonly dialect: Dialect
@@ -51,20 +53,25 @@ export interface Judge {
 
 const mostViolations = 100
 
+/** A monitor's rule, or an invariant of the tests alone. */
+type Judged =
+  Invariant | (Required<Pick<Rule, 'take'>> & Pick<Rule, 'rest'> & { readonly name: string })
+
 export function createJudge(options: InvariantOptions): Judge {
   const { dialect, patienceMs } = options
-  const invariants: readonly Invariant[] = [
-    statefulIdentity(),
-    disruptionBudget(),
+  const watched = watchedKinds(dialect)
+  const invariants: readonly Judged[] = [
+    { name: 'one pod per StatefulSet identity', ...statefulIdentity() },
+    { name: 'an eviction never breaks a budget', ...disruptionBudget() },
     nodeRoom(),
     jobCounts(),
     quotaLimits(dialect),
-    cascade({ watched: watchedKinds(dialect), patienceMs }),
-    hotLoop(),
+    { name: 'no orphan stays after a cascade', ...cascade({ watched: () => watched, patienceMs }) },
+    { name: 'nothing spins', ...hotLoop() },
   ]
   const violations: string[] = []
-  const note = (name: string, found: readonly string[]): void => {
-    for (const one of found)
+  const note = (name: string, found: readonly (Finding | string)[]): void => {
+    for (const one of linesOf(found))
       if (violations.length < mostViolations) violations.push(`${name}: ${one}`)
   }
   return {
@@ -73,7 +80,7 @@ export function createJudge(options: InvariantOptions): Judge {
       for (const { name, take } of invariants) note(name, take(change))
     },
     rest: (nowMs) => {
-      for (const { name, rest } of invariants) note(name, rest?.(nowMs) ?? [])
+      for (const one of invariants) if ('rest' in one) note(one.name, one.rest?.(nowMs) ?? [])
     },
   }
 }

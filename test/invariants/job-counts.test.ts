@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { jobCounts } from './job-counts.ts'
-import { ownedBy, tellTo } from './told-history.ts'
+import { ownedBy, tellTo } from '../monitors/told-history.ts'
 
 const held = ['batch.kubernetes.io/job-tracking']
 const pod = (name: string, phase: string, finalizers: string[] = held) => ({

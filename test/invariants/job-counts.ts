@@ -8,8 +8,9 @@ import {
   indexCount,
   parseIntervals,
 } from '../../components/controller-manager/job/index-intervals.ts'
-import type { Change, Invariant } from './change.ts'
-import { isOf, nameOf, uidOf } from './change.ts'
+import type { Change } from '../../monitors/change.ts'
+import type { Invariant } from './invariant.ts'
+import { isOf, nameOf, uidOf } from '../../monitors/change.ts'
 
 const fields = ['succeeded', 'failed'] as const
 type Field = (typeof fields)[number]

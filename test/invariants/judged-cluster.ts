@@ -1,7 +1,7 @@
 /** JudgedCluster: a cluster whose whole history is held against the invariants while tests use it. */
 import type { Client } from '../../components/client/client.ts'
-import type { ClusterWatch, ClusterWatchOptions } from './cluster-watch.ts'
-import { watchCluster } from './cluster-watch.ts'
+import type { ClusterWatch, ClusterWatchOptions } from '../../monitors/feed/cluster-watch.ts'
+import { watchCluster } from '../../monitors/feed/cluster-watch.ts'
 import type { InvariantOptions } from './invariants.ts'
 import { createJudge, watchedKinds } from './invariants.ts'
 

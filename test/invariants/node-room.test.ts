@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { nodeRoom } from './node-room.ts'
-import { tellTo } from './told-history.ts'
+import { tellTo } from '../monitors/told-history.ts'
 
 const pod = (name: string, cpu: string, nodeName?: string) => ({
   metadata: { name },

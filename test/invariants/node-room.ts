@@ -7,8 +7,9 @@ import type { Amounts } from '../../components/api/amounts.ts'
 import { addAmounts, amountsOf, noAmounts } from '../../components/api/amounts.ts'
 import type { Node, Pod } from '../../components/api/generated/types.ts'
 import { podRequests } from '../../components/api/pod-amounts.ts'
-import type { Change, Invariant } from './change.ts'
-import { isOf, nameOf, uidOf } from './change.ts'
+import type { Change } from '../../monitors/change.ts'
+import type { Invariant } from './invariant.ts'
+import { isOf, nameOf, uidOf } from '../../monitors/change.ts'
 
 /** A scheduler may not have seen a change of the node that is younger than this. */
 const newsMs = 10_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { quotaLimits } from './quota-limits.ts'
-import { tellTo } from './told-history.ts'
+import { tellTo } from '../monitors/told-history.ts'
 
 const quota = (pods: string, used: string) => ({
   metadata: { name: 'few' },

@@ -11,8 +11,9 @@ import type { ResourceList } from '../../components/api/resource-list.ts'
 import { namesAbove, onlyNamed, sameLists, showList } from '../../components/api/resource-list.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { compareQuantities } from '../../components/machinery/values/quantity.ts'
-import type { Change, Invariant } from './change.ts'
-import { isOf, nameOf, uidOf } from './change.ts'
+import type { Change } from '../../monitors/change.ts'
+import type { Invariant } from './invariant.ts'
+import { isOf, nameOf, uidOf } from '../../monitors/change.ts'
 
 /** A create that was admitted before a limit changed is stored within this time. */
 const underWayMs = 10_000

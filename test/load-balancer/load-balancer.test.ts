@@ -128,6 +128,14 @@ test('a server without anonymous callers counts as ready; one with another autho
   expect(text).toContain(`load_balancer_backend_ready{backend="127.0.0.1:${b.port}"} 0`)
 })
 
+test('with --tls-server-name a server counts as ready if clients can verify it by that name', async () => {
+  const a = await apiServer('a')
+  const named = await start([a], '--tls-server-name=localhost')
+  expect((await named.status('/readyz')).status).toBe(200)
+  const unnamed = await start([a], '--tls-server-name=127.0.0.9')
+  expect((await unnamed.status('/readyz')).status).toBe(500)
+})
+
 test('a changed backends file is in use without a restart; a wrong one is not taken', async () => {
   const [a, b] = [await apiServer('a'), await apiServer('b')]
   const balancer = await start([a])

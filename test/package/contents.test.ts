@@ -1,6 +1,7 @@
 /** The tarball: what is in it, what it says of other people's code, and what must not be in it. */
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { libraryBundles } from '../../scripts/build/bundles.ts'
 import { packagePathOf } from '../../scripts/build/bundled-packages.ts'
@@ -83,6 +84,27 @@ test('declarations name nothing that a user may not have', () => {
       .map((one) => `${path} names ${one}`),
   )
   expect(wrong).toEqual([])
+})
+
+test('an embedded cluster starts with the objects of the base image', async () => {
+  const program = `
+    import { startCluster } from ${JSON.stringify(pathToFileURL(file('dist', 'library.js')).href)}
+    for (const components of [undefined, []]) {
+      const cluster = await startCluster({ components })
+      console.log(await cluster.story({ namespace: 'kube-system' }))
+      await cluster.stop()
+    }`
+  const { code, stdout, stderr } = await run(
+    process.execPath,
+    ['--input-type=module', '--eval', program],
+    // No cache is to be left in the folder.
+    { cwd: folder, env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' }, timeoutMs: 60_000 },
+  )
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  // With controllers, and without any.
+  expect(stdout.match(/ServiceAccount\/default was there/g)).toHaveLength(1)
+  expect(stdout.match(/Role\/extension-apiserver-authentication-reader was there/g)).toHaveLength(2)
 })
 
 describe('what must not be in it', () => {

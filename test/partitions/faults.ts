@@ -128,13 +128,11 @@ const starts = {
     cut(place, choose(place.servers.names), { others: [clientsHost], ways: ['out'] }),
   'lossy link': ({ network, members, servers }, choose) => {
     const name = choose([...members.names, ...servers.names])
-    network.lose(name, 30)
-    return () => network.restore(name)
+    return network.lose(name, 30)
   },
   'narrow link': ({ network, members, servers }, choose) => {
     const name = choose([...members.names, ...servers.names])
-    network.narrow(name, 300)
-    return () => network.restore(name)
+    return network.narrow(name, 300)
   },
 } as const satisfies Record<string, Start>
 

@@ -27,6 +27,8 @@ const dropped = (percent: number): string =>
 
 export class Network {
   readonly #links = new Map<string, Link>()
+  /** Discipline of a link -> how many want it: faults of one kind overlap. */
+  readonly #wanted = new Map<string, number>()
 
   /** With one host, on which this process is. */
   constructor(ownName: string) {
@@ -76,30 +78,40 @@ export class Network {
     point(this.#link(from), this.#link(to), this.#link(to).mac)
   }
 
-  /** Loses so many of the packets that the host sends. */
-  lose(name: string, percent: number): void {
-    const { at, device } = this.#link(name)
-    const filter = ['filter', 'add', 'dev', device, 'egress', 'protocol', 'all']
-    tc(...at, 'qdisc', 'add', 'dev', device, 'clsact')
-    tc(...at, ...filter, 'bpf', 'bytecode', dropped(percent), 'direct-action')
+  /** Loses so many of the packets that the host sends, until the returned function is called. */
+  lose(name: string, percent: number): () => void {
+    return this.#want(this.#link(name), 'clsact', ({ at, device }) => {
+      const filter = ['filter', 'add', 'dev', device, 'egress', 'protocol', 'all']
+      tc(...at, ...filter, 'bpf', 'bytecode', dropped(percent), 'direct-action')
+    })
   }
 
-  /** Lets the host send so many kilobits a second; they queue up for a second at most. */
-  narrow(name: string, kbit: number): void {
-    const { at, device } = this.#link(name)
+  /** Lets the host send so many kilobits a second, until the returned function is called; they queue up for a second at most. */
+  narrow(name: string, kbit: number): () => void {
     const bucket = ['rate', `${kbit}kbit`, 'burst', '8kb', 'latency', '1s']
-    tc(...at, 'qdisc', 'add', 'dev', device, 'root', 'tbf', ...bucket)
+    return this.#want(this.#link(name), 'root', () => {}, ['tbf', ...bucket])
   }
 
-  /** Undoes `lose` and `narrow`. */
-  restore(name: string): void {
-    const { at, device } = this.#link(name)
-    for (const which of ['clsact', 'root']) {
-      try {
-        tc(...at, 'qdisc', 'del', 'dev', device, which)
-      } catch {
-        // It had none.
-      }
+  /** Gives the link a discipline, which it keeps until everyone who wanted it has called the returned function. */
+  #want(
+    link: Link,
+    which: 'clsact' | 'root',
+    fill: (link: Link) => void,
+    kind: readonly string[] = [],
+  ): () => void {
+    const { name, at, device } = link
+    const key = `${name} ${which}`
+    const wanted = (by: number): number => {
+      const count = (this.#wanted.get(key) ?? 0) + by
+      this.#wanted.set(key, count)
+      return count
+    }
+    if (wanted(1) === 1) {
+      tc(...at, 'qdisc', 'add', 'dev', device, which, ...kind)
+      fill(link)
+    }
+    return () => {
+      if (wanted(-1) === 0) tc(...at, 'qdisc', 'del', 'dev', device, which)
     }
   }
 

@@ -27,6 +27,8 @@ export class Recorder {
   readonly watches: WatchRecord[] = []
   /** Answers that no fault explains. */
   readonly oddities: string[] = []
+  /** Why the last request was not answered, or was refused. */
+  lastFailure = ''
 
   /** Keeps what became of a request. */
   async record(
@@ -36,7 +38,10 @@ export class Recorder {
     const callMs = performance.now()
     const outcome = await send().then(
       (reply) => this.#outcomeOf(asked.request, reply),
-      (): Outcome => ({ result: 'unknown' }),
+      (error: unknown): Outcome => {
+        this.lastFailure = String(error)
+        return { result: 'unknown' }
+      },
     )
     const id = this.operations.length + 1
     this.operations.push({ id, ...asked, callMs, returnMs: performance.now(), outcome })
@@ -53,6 +58,7 @@ export class Recorder {
     }
     if (status === 404 && request.verb !== 'create') return { result: 'absent' }
     if (status === 409) return { result: request.verb === 'create' ? 'exists' : 'conflict' }
+    this.lastFailure = `${status} ${text}`
     if (status === 429) return { result: 'refused' }
     if (status > 0 && status < 500) this.oddities.push(`${request.verb} got ${status}: ${text}`)
     return { result: 'unknown' }

@@ -60,7 +60,7 @@ export function startTraffic(options: {
     const asked = { client: 'end', server, key, request }
     const outcome = await recorder.record(asked, async () => await api.request(method, path, ask))
     if (outcome.result === 'unknown' || outcome.result === 'refused')
-      throw new Error(`${server} does not ${request.verb} again`)
+      throw new Error(`${server} does not ${request.verb} again: ${recorder.lastFailure}`)
   }
   return {
     writeEverywhere: async () => {

@@ -21,7 +21,7 @@ test('docs/scenarios.md names every step and each of its fields', () => {
 
 test('docs/cli.md names every command, every flag of up, and every exit code', async () => {
   const text = doc('cli.md')
-  const entries = [...clusterCommands, { name: 'scenario', load: async () => scenarioCommands }]
+  const entries = [...clusterCommands, { name: 'scenario', load: async () => scenarioCommands() }]
   for (const entry of entries) {
     expect(text).toContain(`| \`${entry.name}`)
     for (const command of await entry.load()) {

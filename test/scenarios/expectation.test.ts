@@ -1,6 +1,5 @@
 /** Expectations: when they hold, and what a failed one reports: expected, there was, meanwhile. */
 import { describe, expect, test } from 'vitest'
-import type { Cluster } from '../../cluster/cluster.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
@@ -10,6 +9,7 @@ import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { createJudge, describeExpectation } from '../../scenarios/engine/expectation.ts'
 import { AssertionFailure } from '../../scenarios/engine/assertion-failure.ts'
 import { createFindResource } from '../../scenarios/engine/find-resource.ts'
+import type { ScenarioCluster } from '../../scenarios/engine/scenario-cluster.ts'
 import type { StepContext } from '../../scenarios/engine/step.ts'
 import { expect as expectStep } from '../../scenarios/engine/steps/expect.ts'
 import { createVariables } from '../../scenarios/engine/variables.ts'
@@ -105,8 +105,9 @@ function contextOver(server: ReturnType<typeof scriptedServer>, clock: FakeClock
   const resources = resourcesOf(dialects.kubernetes)
   const client = { dialect: dialects.kubernetes, resource: () => server.pods } as unknown as Client
   return {
-    cluster: {} as Cluster,
+    cluster: {} as ScenarioCluster,
     client,
+    namespace: 'default',
     resources,
     findResource: createFindResource(resources, client),
     clock,
@@ -118,6 +119,7 @@ function contextOver(server: ReturnType<typeof scriptedServer>, clock: FakeClock
     failScenario: () => {},
     onFailure: () => {},
     folder: '/',
+    history: {} as StepContext['history'],
     processes: new Map(),
     runSteps: async () => {},
   }

@@ -5,12 +5,13 @@ import type { Client } from '../../components/client/client.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { pathsIn } from '../../cluster/state/state-dir.ts'
+import { processCluster } from '../../scenarios/engine/process-cluster.ts'
 import { runScenario } from '../../scenarios/engine/run-scenario.ts'
-import type { ScenarioResult } from '../../scenarios/engine/run-scenario.ts'
+import type { ScenarioResult } from '../../scenarios/engine/scenario-result.ts'
 import { parseScenario } from '../../scenarios/engine/scenario.ts'
 
 /** `id` is the cluster's; processes of a scenario carry it. */
-export function playedCluster(
+export function playedProcesses(
   folder: string,
   id = 'played',
   client: Client = {} as Client,
@@ -21,6 +22,7 @@ export function playedCluster(
     config: { dialect: 'kubernetes', caHash: 'sha256:0', id },
     server: 'https://127.0.0.1:6443',
     client,
+    lab: { faults: { list: async () => [] } },
     paths,
   } as unknown as Cluster
 }
@@ -33,7 +35,7 @@ export async function play(
 ): Promise<ScenarioResult> {
   const text = `description: played\n${more.head ?? ''}\nsteps:\n${steps}`
   return await runScenario(parseScenario(text, join(folder, 'played.yaml')), {
-    cluster: playedCluster(folder, more.id, more.client),
+    cluster: processCluster(playedProcesses(folder, more.id, more.client)),
     clock: systemClock,
     signal: more.signal ?? new AbortController().signal,
   })

@@ -1,15 +1,16 @@
 /** Reports: the same run as a summary, as JUnit XML and as JSON. */
 import { expect, test } from 'vitest'
 import { jsonReport, junitReport, summary } from '../../scenarios/engine/reports.ts'
-import type { ScenarioResult } from '../../scenarios/engine/run-scenario.ts'
+import type { ScenarioResult } from '../../scenarios/engine/scenario-result.ts'
 
-const step = { kind: 'sleep', durationMs: 1234, notes: [], failure: [] }
+const step = { kind: 'sleep', durationMs: 1234, wallMs: 1234, notes: [], failure: [] }
 const passed: ScenarioResult = {
   name: 'good',
   file: 'good.yaml',
   description: 'it works',
   outcome: 'passed',
   durationMs: 1234,
+  wallMs: 1234,
   steps: [{ ...step, title: 'wait', outcome: 'passed', notes: ['NOT RUN: no kubectl'] }],
   failure: [],
 }
@@ -24,7 +25,7 @@ const failed: ScenarioResult = {
       outcome: 'failed',
       failure: ['it did not hold within 5 s', 'expected:', '  x < \u0007y'],
     },
-    { ...step, title: 'later', outcome: 'not run', durationMs: 0 },
+    { ...step, title: 'later', outcome: 'not run', durationMs: 0, wallMs: 0 },
   ],
 }
 const notStarted: ScenarioResult = {
@@ -32,6 +33,7 @@ const notStarted: ScenarioResult = {
   name: 'dead',
   outcome: 'failed',
   durationMs: 0,
+  wallMs: 0,
   steps: [],
   failure: ['port 6443 is in use'],
 }

@@ -1,5 +1,6 @@
 /** What servers that share an etcd leave to it: keys that expire, and one compaction for all. */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { etcdMetrics } from '../../components/store/etcd/etcd-metrics.ts'
 import type { EtcdStoreOptions } from '../../components/store/etcd/etcd-store.ts'
 import { protobufFields } from '../../components/component-base/grpc/protobuf-fields.ts'
 import { createMetrics } from '../../components/component-base/metrics.ts'
@@ -60,7 +61,7 @@ requireEtcd()('stores that share an etcd', () => {
   it('use one lease for many keys, and another when etcd has lost it', async () => {
     prefixes += 1
     const metrics = createMetrics({ release: '1.32' })
-    const store = await openOne({ metrics })
+    const store = await openOne({ metrics: etcdMetrics(metrics) })
     const before = (await leases()).length
     const long = { value: bytes('1'), expiresAfterMs: 3_600_000, expectedRevision: 0 }
     const names = Array.from({ length: 50 }, (_, at) => `first/${at}`)

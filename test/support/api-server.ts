@@ -6,6 +6,7 @@ import { apiGroup, dialects, type Dialect } from '../../components/api/dialect.t
 import { runApiServer } from '../../components/api-server/start/api-server.ts'
 import { apiServerFlags } from '../../components/api-server/configuration/options.ts'
 import { systemClock, type Clock } from '../../components/component-base/clock.ts'
+import { Commands } from '../../components/component-base/commands.ts'
 import { commonFlags } from '../../components/component-base/component.ts'
 import { parseFlags } from '../../components/component-base/flags.ts'
 import { createLog } from '../../components/component-base/log.ts'
@@ -69,6 +70,8 @@ export interface TestApiServer extends ApiClient, AsyncDisposable {
   restart(setup?: Pick<ApiServerSetup, 'flags' | 'clock'>): Promise<void>
   /** The same, with the store of a stopped server (`sqlite` only) in the hands of the test before the next start. */
   restartWith(change: (store: Store) => Promise<void>, flags?: readonly string[]): Promise<void>
+  /** Calls a command of the server, as the supervisor does. */
+  command(name: string, params?: unknown): Promise<unknown>
   /** What TERM does; the promise settles when the server has stopped. Clients stay connected as long as it lets them. */
   terminate(): Promise<void>
   /** Cuts all clients off and stops the server. */
@@ -108,6 +111,7 @@ function storeFlags({ store = 'memory', clock }: ApiServerSetup, folder: string)
 interface Running {
   readonly port: number
   readonly done: Promise<void>
+  readonly commands: Commands
   stop(): void
 }
 
@@ -127,7 +131,9 @@ async function launch(
   }
   const stopping = new AbortController()
   const { promise: isReady, resolve: nowReady } = Promise.withResolvers<number>()
+  const commands = new Commands()
   const context = {
+    commands,
     options: parseFlags({ ...apiServerFlags, ...commonFlags }, args),
     signal: stopping.signal,
     clock,
@@ -138,7 +144,7 @@ async function launch(
   const done = runApiServer(context, given)
   const port = await Promise.race([isReady, done.then(() => 0)])
   if (port === 0) throw new Error('the API server ended before it was ready')
-  return { port, done, stop: () => stopping.abort(new Error('stopped by a test')) }
+  return { port, done, commands, stop: () => stopping.abort(new Error('stopped by a test')) }
 }
 
 function readAudit(path: string): AuditRecord[] {
@@ -199,6 +205,7 @@ export async function startApiServer(setup: ApiServerSetup = {}): Promise<TestAp
     pki,
     faults,
     ok,
+    command: (name, params) => running.commands.call(name, params),
     terminate: async () => {
       running.stop()
       await running.done

@@ -4,7 +4,7 @@
  * only for a client with a check.
  */
 import type { Dialect } from '../../components/api/dialect.ts'
-import { dialects } from '../../components/api/dialect.ts'
+import { apiKey, dialects } from '../../components/api/dialect.ts'
 import type { Client } from '../../components/client/client.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
 import type {
@@ -359,16 +359,26 @@ export class FakeCluster {
       else visible.delete(key)
       queue.push({ type, object: copyJson(object) })
     }
+    const isInitial = options.sendInitialEvents === true
     // What the watcher's list showed it, so that a first change is told as a change.
     for (const object of this.#store(resource).values()) {
-      if (Number(object.metadata.resourceVersion) <= from && matches(object, options))
-        visible.add(keyOf(object))
+      if (!matches(object, options)) continue
+      if (isInitial) queue.push({ type: 'ADDED', object: copyJson(object) })
+      if (isInitial || Number(object.metadata.resourceVersion) <= from) visible.add(keyOf(object))
     }
-    for (const { version, event } of this.#log) {
-      if (version > from && event.type !== 'ADDED' && matches(event.object, options))
-        visible.add(keyOf(event.object))
+    const missed = isInitial ? [] : this.#log.filter(({ version }) => version > from)
+    for (const { event } of missed) {
+      if (event.type !== 'ADDED' && matches(event.object, options)) visible.add(keyOf(event.object))
     }
-    for (const logged of this.#log) if (logged.version > from) deliver(logged)
+    for (const logged of missed) deliver(logged)
+    if (isInitial) {
+      const annotations = { [apiKey(this.dialect, '', 'initial-events-end')]: 'true' }
+      const metadata = { resourceVersion: String(this.#version), annotations }
+      queue.push({
+        type: 'BOOKMARK',
+        object: { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata },
+      })
+    }
     const end = (error?: unknown): void => queue.end(error)
     const abort = (): void => queue.end(signal.reason)
     this.#watches.add(deliver)

@@ -1,6 +1,8 @@
 /** Selectors and patches of the in-memory cluster: as far as controllers use them. */
+import { isDeepStrictEqual } from 'node:util'
 import type { ListOptions } from '../../components/client/resource-client.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { StatusError } from '../../components/machinery/objects/status-error.ts'
 import { copyJson } from '../../components/machinery/values/json-copy.ts'
 
 function fieldOf(object: KubeObject, path: string): string {
@@ -47,7 +49,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return result
 }
 
-/** RFC 6902 add, replace and remove. */
+/** RFC 6902 test, add, replace and remove. */
 export function jsonPatch(
   target: KubeObject,
   patch: readonly { op: string; path: string; value?: unknown }[],
@@ -61,7 +63,10 @@ export function jsonPatch(
     const last = parts.pop() ?? ''
     // oxlint-disable-next-line typescript/no-explicit-any -- any JSON
     const parent = parts.reduce<any>((at, part) => at[part], result)
-    if (op === 'remove') {
+    if (op === 'test') {
+      if (!isDeepStrictEqual(parent[last], value))
+        throw new StatusError('Invalid', `testing value ${path} failed`)
+    } else if (op === 'remove') {
       if (Array.isArray(parent)) parent.splice(Number(last), 1)
       else delete parent[last]
     } else if (Array.isArray(parent) && op === 'add') {

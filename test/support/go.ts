@@ -45,7 +45,7 @@ export async function envtestAssets(place: Place, ...words: readonly string[]): 
  * A first build of client-go is most of what these tests take: without vet, optimizations and symbols it takes half the processor
  * time. None of them says anything of Skiff.
  */
-const quickBuild = ['-vet=off', '-gcflags=all=-N -l', '-ldflags=-s -w']
+export const quickBuild = ['-vet=off', '-gcflags=all=-N -l', '-ldflags=-s -w']
 
 /** Runs `go test` in the folder; what it printed, whatever its end. */
 export async function goTest(

@@ -14,7 +14,7 @@ export async function legacyToken(server: TestApiServer, namespace: string): Pro
     })
   ).metadata as { uid: string }
   const claim = (name: string): string => `${domain}/serviceaccount/${name}`
-  const token = await signClaims(
+  const token = signClaims(
     {
       iss: `${server.dialect.name}/serviceaccount`,
       sub: `system:serviceaccount:${namespace}:robot`,

@@ -18,4 +18,6 @@ export const suite = {
   hookTimeout: 180_000,
   expect: { poll: { timeout: 60_000, interval: 20 } },
   pool: 'forks',
+  // Values in messages are whole, unless they are pages: a failure elsewhere may never be seen again.
+  chaiConfig: { truncateThreshold: 1000 },
 } satisfies ViteUserConfig['test']

@@ -30,6 +30,8 @@ export const needs: readonly Need[] = [
   { system: 'unix', file: 'test/api-server/authn/request-header.test.ts', uses: 'openssl' },
   { system: 'unix', file: 'test/cluster/plan/find-etcd.test.ts', uses: sh },
   { system: 'unix', file: 'test/cluster/supervisor/second-supervisor.test.ts', uses: 'SIGSTOP' },
+  { system: 'unix', file: 'test/console/top/top.test.ts', uses: 'pseudo terminals' },
+  { system: 'unix', file: 'test/console/lessons/shipped.test.ts', uses: sh },
   { system: 'unix', file: 'test/docs/console.test.ts', uses: 'bash' },
   { system: 'unix', file: 'test/e2e/agents.test.ts', uses: sh },
   { system: 'unix', file: 'test/e2e/damage.test.ts', uses: 'file modes' },

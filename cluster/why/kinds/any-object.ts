@@ -17,7 +17,8 @@ const neutral = new Set(['Reconciling', 'Running'])
 const badWhenTrue =
   /(Failed|Failure|Failing|Error|Degraded|Stalled|Denied|Pressure|Unavailable|Violated|Violations|Suspended|Paused|NonStructuralSchema|Deprecated|Terminating|Resizing)$/
 
-function conditionsOf(object: KubeObject): AnyCondition[] {
+/** What of `status.conditions` is a condition. */
+export function conditionsOf(object: KubeObject): AnyCondition[] {
   const conditions: unknown = object['status']?.conditions
   if (!Array.isArray(conditions)) return []
   return conditions.filter(
@@ -25,7 +26,8 @@ function conditionsOf(object: KubeObject): AnyCondition[] {
   )
 }
 
-function isTrouble({ type, status }: AnyCondition): boolean {
+/** Whether the condition says that something is not as it should be. */
+export function isTrouble({ type, status }: AnyCondition): boolean {
   if (status === 'Unknown') return true
   if (neutral.has(type)) return false
   return badWhenTrue.test(type) ? status === 'True' : status === 'False'

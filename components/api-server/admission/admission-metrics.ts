@@ -1,6 +1,6 @@
 /** Metrics of admission (upstream: apiserver pkg/admission/metrics). */
 import type { Clock } from '../../component-base/clock.ts'
-import type { Metrics } from '../../component-base/metrics.ts'
+import type { Histogram, Metrics } from '../../component-base/metrics.ts'
 import type { AdmissionRequest } from './admission.ts'
 import type { AdmissionChain } from './chain.ts'
 
@@ -21,8 +21,13 @@ export function measuredAdmission<Chain extends AdmissionChain>(
     buckets,
   })
   const timed = (type: string, step: AdmissionChain['mutate']): AdmissionChain['mutate'] => {
-    const note = (operation: string, rejected: string, startedMs: number): void =>
-      durations.with(operation, rejected, type).observe((clock.now() - startedMs) / 1000)
+    const accepted = new Map<string, Histogram>()
+    const note = (operation: string, rejected: string, startedMs: number): void => {
+      const known = rejected === 'false' ? accepted.get(operation) : undefined
+      const histogram = known ?? durations.with(operation, rejected, type)
+      if (known === undefined && rejected === 'false') accepted.set(operation, histogram)
+      histogram.observe((clock.now() - startedMs) / 1000)
+    }
     return (request: AdmissionRequest) => {
       const { operation } = request
       const startedMs = clock.now()

@@ -25,8 +25,8 @@ function inOrder(steps: readonly Step[]): Step {
     for (const step of steps.slice(start)) await step(request)
   }
   return (request) => {
-    for (const [index, step] of steps.entries()) {
-      const pending = step(request)
+    for (let index = 0; index < steps.length; index += 1) {
+      const pending = steps[index]?.(request)
       if (pending !== undefined) return pending.then(() => rest(request, index + 1))
     }
     return undefined

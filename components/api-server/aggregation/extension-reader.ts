@@ -2,6 +2,7 @@
  * ExtensionReader: the requests of this server itself to extension API servers: short, bounded reads as system:kube-
  * aggregator.
  */
+import { realOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { RemoteApiService } from './api-service-table.ts'
 import { authorityOf, type ExtensionConnections, type Place } from './extension-connections.ts'
@@ -47,7 +48,7 @@ export function createExtensionReader(
   return {
     async get(remote, { path, accept, etag, place, isTrusting = false, signal }) {
       const late = new AbortController()
-      const cancel = clock.after(timeoutMs, () => late.abort())
+      const cancel = realOf(clock).after(timeoutMs, () => late.abort())
       try {
         const at = place ?? connections.placeOf(remote)
         const incoming = await connections.send(remote, {

@@ -3,7 +3,13 @@ import type { Trial } from '../../api/explanations.ts'
 import type { HttpRequest, UserInfo } from '../request/request.ts'
 
 export type AuthenticationResult =
-  | { readonly kind: 'user'; readonly user: UserInfo; readonly audiences?: readonly string[] }
+  | {
+      readonly kind: 'user'
+      readonly user: UserInfo
+      readonly audiences?: readonly string[]
+      /** Which of several authenticators accepted, where one asks others. */
+      readonly by?: string
+    }
   /** The request carries no credential of this authenticator's kind; `why` is for explanations. */
   | { readonly kind: 'none'; readonly why?: string }
   /** An invalid credential: 401 unless another authenticator accepts. `why` goes to the log only and contains no secret. */

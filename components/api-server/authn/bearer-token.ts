@@ -122,14 +122,15 @@ export function bearerTokenAuthenticator(
       if (token === undefined) return none
       const passed: AuthenticationResult[] = []
       const result = authenticateToken(authenticators, token, [], passed)
-      const orInvalid = (settled: AuthenticationResult): AuthenticationResult =>
-        settled.kind === 'none'
-          ? {
-              kind: 'failed',
-              why: 'invalid bearer token',
-              tried: trialsOf(authenticators, passed),
-            }
-          : settled
+      const orInvalid = (settled: AuthenticationResult): AuthenticationResult => {
+        if (settled.kind === 'user') {
+          // Those before it have not accepted the token.
+          return { ...settled, by: authenticators[passed.length]?.name ?? 'bearer-token' }
+        }
+        if (settled.kind === 'failed') return settled
+        const tried = trialsOf(authenticators, passed)
+        return { kind: 'failed', why: 'invalid bearer token', tried }
+      }
       return result instanceof Promise ? result.then(orInvalid) : orInvalid(result)
     },
   }

@@ -1,6 +1,7 @@
 /** Verifies a peer's certificate chain for client authentication, as Go's x509 does for upstream. */
 import type { X509Certificate } from 'node:crypto'
 import type { Clock } from '../../component-base/clock.ts'
+import { remembered } from '../../machinery/values/remembered.ts'
 import type { PeerCertificate } from '../request/request.ts'
 import { readCertificate, type Certificate } from '../x509/certificate.ts'
 import { mostRsaBits, rsaBits } from '../x509/signature.ts'
@@ -33,20 +34,25 @@ function steadyPeriod(certificates: readonly Certificate[], nowMs: number): Peri
   }
 }
 
+/** All that the peer sent. Each authenticator verifies it against authorities of its own. Throws for malformed certificates. */
+const readPeer = remembered(({ der, intermediates }: PeerCertificate) => ({
+  leaf: readCertificate(der),
+  intermediates: intermediates.slice(0, mostIntermediates).map(readCertificate),
+}))
+
 /** Finds a chain to a trusted authority whose certificates are valid now and allow client authentication. */
 function verifyClientChain(
   peer: PeerCertificate,
   roots: TrustedAuthorities,
   nowMs: number,
 ): { readonly result: ChainResult; readonly period: Period } {
-  let leaf: Certificate
-  let intermediates: readonly Certificate[]
+  let sent: ReturnType<typeof readPeer>
   try {
-    leaf = readCertificate(peer.der)
-    intermediates = peer.intermediates.slice(0, mostIntermediates).map(readCertificate)
+    sent = readPeer(peer)
   } catch (error) {
     return { result: { ok: false, why: (error as Error).message }, period: always }
   }
+  const { leaf, intermediates } = sent
   // Verifying a signature of a huge key takes milliseconds.
   if ([leaf, ...intermediates].some((one) => rsaBits(one) > mostRsaBits)) {
     const why = `x509: RSA key larger than ${mostRsaBits} bits`

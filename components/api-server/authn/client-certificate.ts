@@ -2,6 +2,7 @@
 import type { X509Certificate } from 'node:crypto'
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
+import { subjectOf } from '../../component-base/certificate-subject.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { HttpRequest, UserInfo } from '../request/request.ts'
 import type { AuthenticationResult, Authenticator } from './authenticator.ts'
@@ -14,20 +15,14 @@ const nameless: AuthenticationResult = {
   why: 'the certificate has no common name',
 }
 
-function values(field: string | string[] | undefined): string[] {
-  return field === undefined ? [] : Array.isArray(field) ? field : [field]
-}
-
 /** Undefined when the certificate has no common name. */
 function userOf(leaf: X509Certificate, dialect: Dialect): UserInfo | undefined {
-  // The text form of the subject joins its parts with newlines; this one keeps each value whole.
-  const subject = leaf.toLegacyObject().subject as unknown as Record<string, string | string[]>
-  const name = values(subject['CN']).at(-1)
-  if (name === undefined || name === '') return undefined
+  const { commonName: name, organizations: groups } = subjectOf(leaf)
+  if (name === undefined) return undefined
   const fingerprint = leaf.fingerprint256.replaceAll(':', '').toLowerCase()
   return {
     name,
-    groups: values(subject['O']),
+    groups,
     extra: {
       [labelKey(dialect, 'authentication', 'credential-id')]: [`X509SHA256=${fingerprint}`],
     },

@@ -1,4 +1,5 @@
 /** request-header: identity in headers, from a proxy that shows a certificate of the front-proxy authority (spec: "Authenticating proxy"). */
+import { subjectOf } from '../../component-base/certificate-subject.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { prefixedHeaders } from '../../component-base/http.ts'
 import type { HttpRequest } from '../request/request.ts'
@@ -53,7 +54,7 @@ export function requestHeaderAuthenticator(options: RequestHeaderOptions): Authe
       const chain = verify(request.peer)
       if (!chain.ok) return { kind: 'failed', why: chain.why }
       if (allowedNames.length > 0) {
-        const commonName = [chain.leaf.toLegacyObject().subject.CN].flat().at(-1) ?? ''
+        const commonName = subjectOf(chain.leaf).commonName ?? ''
         if (!allowedNames.includes(commonName)) {
           return { kind: 'failed', why: `proxy certificate name "${commonName}" is not allowed` }
         }

@@ -144,7 +144,7 @@ async function createToken(
   const nowSeconds = Math.floor(clock.now() / 1000)
   const serviceAccount = claimedObjectOf(stored)
   const claims = { account, serviceAccount, bound, audiences, seconds, nowSeconds }
-  const token = await signClaims(claimsOf(claims, options), signingKey)
+  const token = signClaims(claimsOf(claims, options), signingKey)
   const creationTimestamp = timestamp(nowSeconds * 1000)
   return {
     ...request,

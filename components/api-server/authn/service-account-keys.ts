@@ -1,12 +1,14 @@
-/** Keys of service account tokens: PEM to JWS keys, their identifiers, and the published key set. Wraps jose, loaded when first needed. */
+/** Keys of service account tokens: PEM to JWS keys, their identifiers, and the published key set. */
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { JsonWebKey, KeyObject } from 'node:crypto'
 import { decodePem } from '../../../certs/pem.ts'
+import { parseJws, signJws, verifiedClaims } from './compact-jws.ts'
+import type { JwsAlgorithm } from './compact-jws.ts'
 
 /** A key that checks signatures. */
 export interface VerificationKey {
   readonly keyId: string
-  readonly algorithm: 'RS256' | 'ES256' | 'ES384' | 'ES512'
+  readonly algorithm: JwsAlgorithm
   readonly key: KeyObject
 }
 
@@ -95,40 +97,24 @@ export function jsonWebKeySet(keys: readonly VerificationKey[]): { keys: JsonWeb
 }
 
 /** The payload when one of the keys signed the token; undefined otherwise. A `kid` narrows the keys to try. */
-export async function verifySignature(
+export function verifySignature(
   token: string,
   keys: readonly VerificationKey[],
-): Promise<Record<string, unknown> | undefined> {
-  const { compactVerify, decodeProtectedHeader } = await import('jose')
-  let keyId: string | undefined
-  try {
-    keyId = decodeProtectedHeader(token).kid
-  } catch {
-    // Not a JWT at all.
-    return undefined
-  }
-  const named = keys.filter((key) => key.keyId === keyId)
-  for (const { key, algorithm } of named.length > 0 ? named : keys) {
-    try {
-      const { payload } = await compactVerify(token, key, { algorithms: [algorithm] })
-      const claims: unknown = JSON.parse(new TextDecoder().decode(payload))
-      return typeof claims === 'object' && claims !== null
-        ? (claims as Record<string, unknown>)
-        : undefined
-    } catch {
-      // Another key may fit.
-    }
+): Record<string, unknown> | undefined {
+  const jws = parseJws(token)
+  if (jws === undefined) return undefined
+  const named = keys.filter((key) => key.keyId === jws.header['kid'])
+  for (const key of named.length > 0 ? named : keys) {
+    const claims = verifiedClaims(jws, key)
+    if (claims !== undefined) return claims
   }
   return undefined
 }
 
 /** Signs the claims as a compact JWT. */
-export async function signClaims(
+export function signClaims(
   claims: Record<string, unknown>,
-  signer: { key: KeyObject; public: VerificationKey },
-): Promise<string> {
-  const { CompactSign } = await import('jose')
-  return await new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
-    .setProtectedHeader({ alg: signer.public.algorithm, kid: signer.public.keyId })
-    .sign(signer.key)
+  { key, public: { algorithm, keyId } }: { key: KeyObject; public: VerificationKey },
+): string {
+  return signJws(claims, { key, algorithm, header: { kid: keyId } })
 }

@@ -69,8 +69,8 @@ export function serviceAccountTokenAuthenticator(
   const whyBoundFails = boundTokenCheck(options)
   const whyLegacyFails = legacyTokenCheck(options)
 
-  async function verify(token: string): Promise<VerifiedToken | string> {
-    const payload = await verifySignature(token, options.keys)
+  function verify(token: string): VerifiedToken | string {
+    const payload = verifySignature(token, options.keys)
     if (payload === undefined) return 'the signature does not hold'
     const claims = readClaims(payload, dialect)
     if (claims === undefined) return 'the claims do not name a service account'
@@ -109,9 +109,8 @@ export function serviceAccountTokenAuthenticator(
       const known = verified.get(token)
       if (known !== undefined) return check(known, audiences)
       if (!issuers.has(unverifiedIssuer(token) ?? '')) return otherIssuer
-      return verify(token).then((found) =>
-        typeof found === 'string' ? { kind: 'failed', why: found } : check(found, audiences),
-      )
+      const found = verify(token)
+      return typeof found === 'string' ? { kind: 'failed', why: found } : check(found, audiences)
     },
   }
 }

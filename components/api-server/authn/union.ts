@@ -9,7 +9,8 @@ import type { AuthenticationResult, Authenticator } from './authenticator.ts'
 export const authenticatedGroup = 'system:authenticated'
 
 export type AuthenticationOutcome =
-  | { readonly kind: 'user'; readonly user: UserInfo }
+  /** `by` names the authenticator; undefined for an anonymous user. */
+  | { readonly kind: 'user'; readonly user: UserInfo; readonly by?: string }
   /** Answer 401. `why` goes to the log only. */
   | { readonly kind: 'unauthorized'; readonly why: string; readonly tried: readonly Trial[] }
 
@@ -26,13 +27,14 @@ export function authenticateBy(
   // Users are kept per connection or token, so the group is added once for each.
   const outcomes = new WeakMap<UserInfo, AuthenticationOutcome>()
 
-  function accepted(user: UserInfo): AuthenticationOutcome {
+  function accepted(user: UserInfo, by: string): AuthenticationOutcome {
     let outcome = outcomes.get(user)
     if (outcome === undefined) {
       const isGrouped =
         user.groups.includes(authenticatedGroup) || user.groups.includes(unauthenticatedGroup)
       outcome = {
         kind: 'user',
+        by,
         user: isGrouped ? user : { ...user, groups: [...user.groups, authenticatedGroup] },
       }
       outcomes.set(user, outcome)
@@ -65,12 +67,13 @@ export function authenticateBy(
       const result = authenticator.authenticate(request)
       if (result instanceof Promise) {
         return result.then((settled) => {
-          if (settled.kind === 'user') return accepted(settled.user)
+          if (settled.kind === 'user')
+            return accepted(settled.user, settled.by ?? authenticator.name)
           passed.push(settled)
           return tryFrom(request, passed)
         })
       }
-      if (result.kind === 'user') return accepted(result.user)
+      if (result.kind === 'user') return accepted(result.user, result.by ?? authenticator.name)
       passed.push(result)
     }
     return withoutUser(request, passed)

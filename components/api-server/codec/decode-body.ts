@@ -59,7 +59,11 @@ export function parseJson(body: Buffer, prefix: string): unknown {
   return parseMeasured(body, measuredBody(body), prefix)
 }
 
-function parseMeasured(body: Buffer, { depth }: JsonMeasure, prefix: string): unknown {
+function parseMeasured(
+  body: Buffer,
+  { depth, hasLargeNumber }: JsonMeasure,
+  prefix: string,
+): unknown {
   if (depth > deepest) throw badRequest(`${prefix}exceeded max depth`)
   const text = body.toString()
   let value: unknown
@@ -68,7 +72,7 @@ function parseMeasured(body: Buffer, { depth }: JsonMeasure, prefix: string): un
   } catch (error) {
     throw new StatusError('BadRequest', `${prefix}${jsonFault(body)}`, { cause: error })
   }
-  const tooLarge = largeNumber.test(text) ? numberTooLarge(text) : undefined
+  const tooLarge = hasLargeNumber && largeNumber.test(text) ? numberTooLarge(text) : undefined
   if (tooLarge !== undefined) {
     throw badRequest(
       `${prefix}json: cannot unmarshal number ${tooLarge} into Go value of type float64`,
@@ -298,12 +302,12 @@ export async function decodeBody(
   return decodeBytes(context, resource, { body: await bodyOf(context), fieldValidation })
 }
 
-/** The same of a body that has been read; each call makes a draft of its own. */
+/** The same of a body that has been read; each call makes a draft of its own. Synchronous unless the body is large or YAML. */
 export function decodeBytes(
   context: RequestContext,
   resource: Resource,
   from: { body: Buffer; fieldValidation: FieldValidation },
-): Promise<KubeObject> {
+): KubeObject | Promise<KubeObject> {
   return decodeBytesAs(context, bodyKindOf(resource), from)
 }
 
@@ -316,19 +320,28 @@ export async function decodeBodyAs(
   return decodeBytesAs(context, wanted, { body: await bodyOf(context), fieldValidation })
 }
 
-async function decodeBytesAs(
+function decodeBytesAs(
   context: RequestContext,
   wanted: BodyKind,
   { body, fieldValidation }: { body: Buffer; fieldValidation: FieldValidation },
+): KubeObject | Promise<KubeObject> {
+  const decoded = ({ value, json }: Parsed): KubeObject => {
+    const wording = bodyWording(wanted, body)
+    return decodeAs(context, wanted, { value, json, fieldValidation, wording })
+  }
+  const parsing = parseBody(context, body, wanted)
+  if (!(parsing instanceof Promise) && context.isLarge !== true) return decoded(parsing)
+  return decodedLater(parsing, context, decoded)
+}
+
+async function decodedLater(
+  parsing: Parsed | Promise<Parsed>,
+  { isLarge }: RequestContext,
+  decoded: (parsed: Parsed) => KubeObject,
 ): Promise<KubeObject> {
-  const { value, json } = await parseBody(context, body, wanted)
-  if (context.isLarge === true) await nextTurn()
-  return decodeAs(context, wanted, {
-    value,
-    json,
-    fieldValidation,
-    wording: bodyWording(wanted, body),
-  })
+  const parsed = await parsing
+  if (isLarge === true) await nextTurn()
+  return decoded(parsed)
 }
 
 /** A value that a patch produced, as a draft in the request's version. */

@@ -1,7 +1,7 @@
 /** list-options: the query of list, watch and get -> checked options (upstream: metav1.ListOptions and its validation). */
 import { objectKindOf } from '../../api/object-kind.ts'
 import type { Dialect } from '../../api/dialect.ts'
-import { selectableFieldValue } from '../../api/selectable-fields.ts'
+import { indexedFieldOf, selectableFieldValue } from '../../api/selectable-fields.ts'
 import {
   checkFieldSelector,
   exactFieldMatch,
@@ -87,13 +87,16 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
           (!byLabels || matchesLabels(labels, labelsOf(entry))) &&
           (!byFields || matchesFields(fields, (field) => fieldOf(entry, field)))
       : undefined
-  const exact = fields.find(({ operator }) => operator === '=')
+  const indexed = indexedFieldOf(resource)
+  const exacts = fields.filter(({ operator }) => operator === '=')
+  const exact = exacts.find(({ field }) => field === indexed) ?? exacts[0]
   const selected: SelectedValue | undefined =
     exact === undefined || kind.isConverted
       ? undefined
       : {
           ...exact,
           valueOf: (entry) => fieldOf(entry, exact.field),
+          isIndexed: exact.field === indexed,
         }
   return { labels, fields, matches, name: exactFieldMatch(fields, 'metadata.name'), selected }
 }

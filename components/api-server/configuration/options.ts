@@ -23,11 +23,17 @@ export const apiServerFlags = defineFlags({
     'Addresses of the members of an etcd that holds the state, as https://HOST:PORT; as --store=etcd:.',
     [],
   ),
+  'etcd-servers-file': flag.string(
+    'File with such addresses, one a line, in place of those of --etcd-servers; read again when it changes.',
+  ),
   'etcd-prefix': flag.string('Prefix of all keys in etcd.', '/registry'),
   'etcd-cafile': flag.string("CAs of etcd's certificates, PEM."),
   'etcd-certfile': flag.string('Client certificate for etcd, PEM.'),
   'etcd-keyfile': flag.string('Key of that client certificate, PEM.'),
-  'etcd-servers-overrides': flag.list('Not supported: all resources share one store.', []),
+  'etcd-servers-overrides': flag.list(
+    'Built-in resources that lie in another etcd: group/resource#URL;URL, such as /events#https://127.0.0.1:2389. The core group has no name.',
+    [],
+  ),
   'etcd-compaction-interval': flag.duration(
     'How long the store keeps history, at least; 0 keeps all of it, or leaves compaction of etcd to others.',
     300_000,
@@ -255,7 +261,7 @@ export const apiServerFlags = defineFlags({
   ),
   'event-ttl': flag.duration('How long Events are kept.', 3_600_000),
   'endpoint-reconciler-type': flag.string(
-    "Who is in the endpoints of the API server's Service, of several servers on an etcd: lease: those that are alive; master-count: the last --apiserver-count; none: nobody writes them.",
+    "Who is in the endpoints of the API server's Service, of several servers on an etcd: lease: those that are alive; master-count: the last --apiserver-count; none: they are not written.",
     'lease',
     { choices: ['lease', 'master-count', 'none'] },
   ),

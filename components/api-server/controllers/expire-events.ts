@@ -7,7 +7,7 @@ import type { Clock } from '../../component-base/clock.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { Expiry } from '../../store/expiry.ts'
 import { storeKey } from '../watch-cache/store-keys.ts'
-import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { Caches } from '../watch-cache/caches.ts'
 
 /** The storage prefix of Events in either group. */
 export const eventsResource = 'core/events'
@@ -15,13 +15,13 @@ export const eventsResource = 'core/events'
 /** Tracks the Events that exist at the start. */
 export function expireEvents(options: {
   expiry: Expiry
-  cache: WatchCache
+  cache: Caches
   events: Resource
   ttlMs: number
   clock: Clock
 }): void {
   const { expiry, cache, events, ttlMs, clock } = options
-  for (const { key } of cache.collection(events).snapshot(cache.revision).entries('')) {
+  for (const { key } of cache.collection(events).snapshot(cache.of(events).revision).entries('')) {
     const entry = cache.find(events, key)
     if (entry === undefined) continue
     const startMs = lastSeenMs(entry.object() as Event, clock.now())

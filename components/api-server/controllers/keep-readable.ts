@@ -6,7 +6,7 @@ import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
-import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { Caches } from '../watch-cache/caches.ts'
 import type { EncryptionFile } from '../encryption/encryption-file.ts'
 
 /** The pause between two slices, which leaves the event loop to requests. */
@@ -16,7 +16,7 @@ const mostNamed = 20
 
 /** Runs until `signal` aborts. `file` is the encryption configuration, if any, which it follows with `followsFile`. */
 export async function keepReadable(options: {
-  cache: WatchCache
+  cache: Caches
   file: EncryptionFile | undefined
   followsFile: boolean
   clock: Clock

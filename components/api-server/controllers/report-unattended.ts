@@ -37,7 +37,10 @@ export async function reportUnattended(
   signal: AbortSignal,
 ): Promise<void> {
   const { reader, client, resources, clock, log } = options
-  const recorder = createOwnRecorder({ client, resources, clock, log }, 'kube-apiserver')
+  const recorder = createOwnRecorder(
+    { client, resources, clock, log, isOfAll: true },
+    'kube-apiserver',
+  )
   const stops = [...unattended(resources)].map(([resource, message]) =>
     reader.onChange(resource, ({ type, object }) => {
       if (type === 'ADDED')

@@ -8,6 +8,7 @@ import {
   type ServerStorageVersion,
   type StorageVersion,
 } from '../../api/storage-version-status.ts'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { messageOf, type Log } from '../../component-base/log.ts'
 import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
@@ -138,7 +139,7 @@ export async function keepStorageVersions(
   try {
     for (;;) {
       const isComplete = await writeStorageVersions(options)
-      await clock.sleep(isComplete ? everyMs : retryMs, signal)
+      await backgroundOf(clock).sleep(isComplete ? everyMs : retryMs, signal)
     }
   } catch (error) {
     if (!signal.aborted) throw error

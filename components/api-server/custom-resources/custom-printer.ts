@@ -3,7 +3,7 @@ import type { CustomResourceColumnDefinition } from '../../api/generated/types.t
 import type { Cell, Column, TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { defaultPrinter, nameColumn, tablePrinter } from '../../api/columns/table-printer.ts'
 import { ageOf } from '../../machinery/values/duration.ts'
-import { parseJsonPath, valuesAt } from './json-path.ts'
+import { parseJsonPath, valuesAt } from '../../machinery/values/json-path.ts'
 
 function textOf(values: readonly unknown[]): string {
   return values

@@ -8,7 +8,7 @@ import { invalidValue } from '../../machinery/validation/field-errors.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { StatusError, type FieldError } from '../../machinery/objects/status-error.ts'
 import type { Strategy } from '../kinds/strategy.ts'
-import { parseJsonPath, valuesAt } from './json-path.ts'
+import { parseJsonPath, valuesAt } from '../../machinery/values/json-path.ts'
 import type { SchemaRules } from './cel-rules.ts'
 import { hasRules } from './schema-parts.ts'
 import {

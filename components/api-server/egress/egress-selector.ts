@@ -2,14 +2,17 @@
  * EgressSelector: connects to nodes and webhooks directly or through a proxy that speaks HTTP CONNECT (upstream:
  * apiserver/pkg/server/egressselector). Connections to token issuers are always direct.
  */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:http'
 import { Agent, request as httpsRequest, type AgentOptions } from 'node:https'
+import { connect as connectTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect } from 'node:tls'
 import { callbackify } from 'node:util'
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import { request as httpRequest } from '../../component-base/node-http.ts'
+import type { Routes } from '../../component-base/routes.ts'
 import { document, list, struct, text } from '../../machinery/configuration/config-schema.ts'
 import { readableCertificates } from '../x509/bundle.ts'
 import { connectVerified } from './verified-connection.ts'
@@ -162,6 +165,16 @@ async function tunnel(
     asking.on('error', (error) => fail(error.message, error))
     asking.end()
   })
+}
+
+/** Dials by the routes of this process, undefined while it has none. */
+export function dialBy(routes: Routes | undefined): Dial | undefined {
+  if (routes === undefined || routes.isEmpty) return undefined
+  return async (host, port) => {
+    const socket = connectTcp({ ...(routes.via({ host, port }) ?? { host, port }) })
+    await once(socket, 'connect')
+    return socket
+  }
 }
 
 /**

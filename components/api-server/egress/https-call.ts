@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { request, type Agent } from 'node:https'
+import { realOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { agentThrough, type Dial } from './egress-selector.ts'
 
@@ -108,7 +109,7 @@ function exchange(
       },
       ...(signal === undefined ? {} : { signal }),
     })
-    const cancel = clock.after(timeoutMs, () =>
+    const cancel = realOf(clock).after(timeoutMs, () =>
       fail(`no answer within ${timeoutMs / 1000} seconds`),
     )
     // After the semicolon Node gives advice for people who start it by hand.

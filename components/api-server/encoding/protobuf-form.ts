@@ -34,15 +34,26 @@ const pieceBytes = 64 * 1024
 
 const encodings = new Encodings()
 
-/** A whole body: magic bytes and envelope around a value's message. */
-export function protobufBody(
+interface Typed {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/** Writes whole bodies: magic bytes and envelope around a value's message. */
+export function protobufBodies(
   schema: StructSchema,
-  value: object,
-  typed: { apiVersion: string; kind: string },
-): Buffer {
-  const { head, tail } = protobufWrapper(typed.apiVersion, typed.kind)
-  const message = writeProtobuf(schema, value)
-  return Buffer.concat([head(message.length), message, tail])
+  { apiVersion, kind }: Typed,
+): (value: object) => Buffer {
+  const { head, tail } = protobufWrapper(apiVersion, kind)
+  return (value) => {
+    const message = writeProtobuf(schema, value)
+    return Buffer.concat([head(message.length), message, tail])
+  }
+}
+
+/** One such body. */
+export function protobufBody(schema: StructSchema, value: object, typed: Typed): Buffer {
+  return protobufBodies(schema, typed)(value)
 }
 
 /** A watch event: not in an envelope itself, but its object is; four bytes before it tell its length. */

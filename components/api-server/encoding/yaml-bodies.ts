@@ -3,6 +3,7 @@
  * second, for which no other request may wait. The thread is started when it is first needed, and ends when it has been idle.
  */
 import { Worker } from 'node:worker_threads'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { workerFile } from '../../component-base/worker-file.ts'
 import { TooManyValuesError } from '../../machinery/values/value-limit.ts'
@@ -126,7 +127,7 @@ export class YamlBodies {
     this.#waitingBytes -= first?.bytes ?? 0
     first?.resolve(answer)
     if (this.#waiting.length > 0) return
-    this.#stopIdle = this.#clock.after(idleMs, () => {
+    this.#stopIdle = backgroundOf(this.#clock).after(idleMs, () => {
       if (this.#waiting.length === 0) void this.close()
     })
   }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Dialect } from '../../api/dialect.ts'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Counter, Family, Metrics } from '../../component-base/metrics.ts'
@@ -9,6 +10,7 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import { parseEncryptionConfig, type EncryptionRule } from './encryption-config.ts'
 import { createKmsMetrics } from './kms/kms-metrics.ts'
+import { createTransformationMetrics } from './transformation-metrics.ts'
 
 /** How often the file is read (upstream's interval). */
 const lookEveryMs = 60_000
@@ -73,7 +75,8 @@ export async function openEncryptionFile(options: {
   const loaded = await loadRules()
   let { hash } = loaded
   const metrics = createKmsMetrics(options.metrics, options)
-  const encryption = await createEncryption(loaded.rules, { ...options, metrics })
+  const transformations = createTransformationMetrics(options.metrics, options.clock)
+  const encryption = await createEncryption(loaded.rules, { ...options, metrics, transformations })
 
   return {
     encryption,
@@ -81,7 +84,7 @@ export async function openEncryptionFile(options: {
       const reloads = countReloads(all)
       while (!signal.aborted) {
         try {
-          await clock.sleep(lookEveryMs, signal)
+          await backgroundOf(clock).sleep(lookEveryMs, signal)
         } catch (error) {
           if (signal.aborted) return
           throw error

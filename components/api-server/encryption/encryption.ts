@@ -3,6 +3,7 @@
  * one value; `reload` replaces the rules behind it.
  */
 import type { Dialect } from '../../api/dialect.ts'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
@@ -10,7 +11,8 @@ import { groupResourceName, type GroupResource } from './encrypted-resources.ts'
 import type { EncryptionRule } from './encryption-config.ts'
 import type { KmsMetrics } from './kms/kms-metrics.ts'
 import { createRuleSet, type RuleSet } from './rule-set.ts'
-import type { StorageTransformers, Transformer } from './transformer.ts'
+import type { TransformationMetrics } from './transformation-metrics.ts'
+import { firstWrites, type StorageTransformers, type Transformer } from './transformer.ts'
 
 /** How long the plugins of a new configuration may take to become healthy, at least, and how often they are asked. */
 const leastHealthMs = 10_000
@@ -40,6 +42,8 @@ export interface EncryptionOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: KmsMetrics
+  /** Default: they are not counted. */
+  readonly transformations?: TransformationMetrics
 }
 
 async function faultOf({ kms }: RuleSet): Promise<string | undefined> {
@@ -60,15 +64,15 @@ function groupResourcesOf(resources: readonly Resource[]): ReadonlyMap<string, G
   return names
 }
 
-function lookUp({ byName }: RuleSet, { group, resource }: GroupResource): Transformer | undefined {
+function lookUp({ byName }: RuleSet, { group, resource }: GroupResource) {
   const candidates: GroupResource[] = [
     { group, resource },
     { group, resource: '*' },
     { group: '*', resource: '*' },
   ]
   for (const candidate of candidates) {
-    const transformer = byName.get(groupResourceName(candidate))
-    if (transformer !== undefined) return transformer
+    const providers = byName.get(groupResourceName(candidate))
+    if (providers !== undefined) return providers
   }
   return undefined
 }
@@ -111,7 +115,10 @@ class ExchangeableRules implements Encryption {
     if (!this.#found.has(storagePrefix)) {
       const [group = '', resource = ''] = storagePrefix.split('/')
       const name = this.#names.get(storagePrefix) ?? { group, resource }
-      this.#found.set(storagePrefix, lookUp(this.#current, name))
+      const providers = lookUp(this.#current, name)
+      const observer = this.#options.transformations?.(groupResourceName(name))
+      const none = 'no matching prefix found'
+      this.#found.set(storagePrefix, providers && firstWrites(providers, none, observer))
     }
     return this.#found.get(storagePrefix)
   }
@@ -144,7 +151,7 @@ class ExchangeableRules implements Encryption {
           `health check for new transformers failed, polling error timed out waiting for the condition: ${fault}`,
         )
       }
-      await clock.sleep(askHealthMs, signal)
+      await backgroundOf(clock).sleep(askHealthMs, signal)
     }
   }
 

@@ -1,4 +1,4 @@
-/** RuleSet: the rules of one configuration, as transformers by name, and the KMS providers behind them. */
+/** RuleSet: the rules of one configuration, as providers by name, and the KMS providers behind them. */
 import type { Dialect } from '../../api/dialect.ts'
 import { aesCbc } from './aes-cbc.ts'
 import { aesGcm } from './aes-gcm.ts'
@@ -9,7 +9,8 @@ import { createKmsProvider, type KmsProvider, type KmsSurroundings } from './kms
 import { firstWrites, type Provider, type Transformer } from './transformer.ts'
 
 export interface RuleSet {
-  readonly byName: ReadonlyMap<string, Transformer>
+  /** The first one writes. */
+  readonly byName: ReadonlyMap<string, readonly Provider[]>
   /** In the order of the file. */
   readonly kms: readonly KmsProvider[]
 }
@@ -86,8 +87,5 @@ export async function createRuleSet(
       providers.set(key, [...(providers.get(key) ?? []), ...made])
     }
   }
-  const byName = new Map(
-    Array.from(providers, ([name, list]) => [name, firstWrites(list, 'no matching prefix found')]),
-  )
-  return { byName, kms: making.kms }
+  return { byName: providers, kms: making.kms }
 }

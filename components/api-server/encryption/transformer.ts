@@ -1,16 +1,20 @@
 /** Transformer: encrypts an object's bytes for the store and decrypts them (upstream: storage/value). Only transformers see stored bytes. */
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { notOfPlugin, unobserved, type TransformationObserver } from './transformation-metrics.ts'
 
 /** Stored bytes, decrypted. `isStale`: a write today would use another provider or key. */
 export type FromStorage =
   | { readonly ok: true; readonly bytes: Buffer; readonly isStale: boolean }
-  | { readonly ok: false; readonly why: string }
+  /** `status`: the code of a KMS plugin's error, if that is the reason. */
+  | { readonly ok: false; readonly why: string; readonly status?: string | undefined }
 
 export interface Transformer {
   /**
    * `key` is the object's key in the store: bytes stored under one key cannot be read under another. Throws the StatusError of
-   * the request when it cannot encrypt at the moment.
+   * the request when it cannot encrypt at the moment. `objectOf` gives the object of the bytes, for forms other than JSON;
+   * without it, they are decoded.
    */
-  toStorage(bytes: Buffer, key: string): Buffer
+  toStorage(bytes: Buffer, key: string, objectOf?: () => KubeObject): Buffer
   /**
    * Fetches what `fromStorage` needs to know for these bytes: call it before, and wait. Undefined when all is there. Never
    * rejects: `fromStorage` then says what failed. Absent: nothing is ever fetched.
@@ -54,7 +58,11 @@ function startsWith(stored: Buffer, prefix: Buffer): boolean {
  * The first provider encrypts; every provider with the prefix decrypts, and bytes of another than the first are stale. Two
  * may share a prefix during key rotation, so a failed one does not end the search.
  */
-export function firstWrites(providers: readonly Provider[], noneMatches: string): Transformer {
+export function firstWrites(
+  providers: readonly Provider[],
+  noneMatches: string,
+  observer: TransformationObserver = unobserved,
+): Transformer {
   const [first] = providers
   if (first === undefined) throw new Error('a transformer needs a provider')
   const prefixes = providers.map(({ prefix }) => Buffer.from(prefix))
@@ -70,20 +78,39 @@ export function firstWrites(providers: readonly Provider[], noneMatches: string)
   return {
     ...(providers.some((provider) => provider.prepare !== undefined) ? { prepare } : {}),
     toStorage: (bytes, key) => {
-      const stored = first.toStorage(bytes, key)
+      const startedMs = observer.started()
+      let status = notOfPlugin
+      let stored: Buffer
+      try {
+        stored = first.toStorage(bytes, key)
+        status = 'OK'
+      } finally {
+        observer.ended('to_storage', { provider: first.prefix, status, startedMs })
+      }
       return writes.length === 0 ? stored : Buffer.concat([writes, stored])
     },
     fromStorage: (stored, key) => {
+      const startedMs = observer.started()
+      const ended = (provider: string, status: string): void =>
+        observer.ended('from_storage', { provider, status, startedMs })
       const faults: string[] = []
       for (const [at, provider] of providers.entries()) {
         const prefix = prefixes[at] ?? writes
         if (!startsWith(stored, prefix)) continue
         const result = provider.fromStorage(stored.subarray(prefix.length), key)
-        if (result.ok) return at === 0 ? result : { ...result, isStale: true }
+        if (result.ok) {
+          ended(provider.prefix || 'identity', 'OK')
+          return at === 0 ? result : { ...result, isStale: true }
+        }
         // Plain bytes have no prefix: when these are not plain, the next providers may still decrypt them.
-        if (prefix.length > 0) faults.push(result.why)
+        if (prefix.length === 0) continue
+        ended(provider.prefix, result.status ?? notOfPlugin)
+        faults.push(result.why)
       }
-      if (faults.length === 0) return { ok: false, why: noneMatches }
+      if (faults.length === 0) {
+        ended('unknown', notOfPlugin)
+        return { ok: false, why: noneMatches }
+      }
       const distinct = [...new Set(faults)]
       return {
         ok: false,

@@ -2,35 +2,15 @@
  * explain-changes: what happened in a namespace, from the history that watches resume from. Nothing is recorded for it: it costs
  * what it reads, when it is asked. Upstream has no counterpart.
  */
-import type {
-  ChangedField,
-  ChangesExplanation,
-  EventText,
-  NamespaceChange,
-} from '../../api/explanations.ts'
-import {
-  brief,
-  childPath,
-  differences,
-  type Difference,
-  type ValuePath,
-} from '../../machinery/objects/differences.ts'
-import {
-  deepEqual,
-  type KubeObject,
-  type ManagedFieldsEntry,
-} from '../../machinery/objects/object.ts'
-import { getOwn } from '../../machinery/values/json-copy.ts'
+import { changed, fieldsOf, longestValue, managersOf, writers } from '../../api/changed-fields.ts'
+import type { ChangesExplanation, EventText, NamespaceChange } from '../../api/explanations.ts'
+import { brief } from '../../machinery/objects/differences.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { CacheEvent, Entry } from '../watch-cache/entry.ts'
 
-const longestValue = 120
 const mostFields = 12
 /** About a tenth of a second's work. */
 const mostDecoded = 5000
-/** Fields that say nothing about what a client wanted: they change with others, or as a sign of life. */
-const noise =
-  /^metadata\.(?:resourceVersion|generation|managedFields|annotations\['kubectl\.[^']*\/last-applied-configuration'\])|^spec\.renewTime$/
-
 const noObject: KubeObject = { metadata: {} }
 /** Field manager of the server's own writes. */
 const ownManager = 'kube-apiserver'
@@ -40,109 +20,6 @@ export interface ChangeHistory {
   readonly history: { newestFirst(): Iterable<CacheEvent> }
   objectsIn(namespace: string): Iterable<Entry>
 }
-
-/** `conditions[type=Ready]` where an item names itself, else `conditions[0]`. */
-function readablePath(path: ValuePath, object: unknown): string {
-  let [text, value] = ['', object]
-  for (const step of path) {
-    const inside = (value ?? {}) as Record<string, unknown>
-    value = getOwn(inside, String(step))
-    const { type, name } = (value ?? {}) as { type?: unknown; name?: unknown }
-    const [field, own] = typeof type === 'string' ? ['type', type] : ['name', name]
-    text =
-      typeof step === 'number' && typeof own === 'string'
-        ? `${text}[${field}=${own}]`
-        : childPath(text, step)
-  }
-  return text
-}
-
-interface Condition {
-  readonly type: string
-  readonly status: string
-  readonly reason?: string
-}
-
-/** Type -> `True (MinimumReplicasAvailable)`: what of conditions is worth a line. */
-function conditionsOf({ status }: KubeObject): Map<string, string> {
-  const { conditions } = (status ?? {}) as { conditions?: readonly Condition[] | null }
-  const texts = (conditions ?? []).map(({ type, status: is, reason = '' }) => {
-    return [type, reason === '' ? is : `${is} (${reason})`] as const
-  })
-  return new Map(texts)
-}
-
-function changedConditions(before: KubeObject, after: KubeObject): ChangedField[] {
-  const [old, now] = [conditionsOf(before), conditionsOf(after)]
-  return [...new Set([...old.keys(), ...now.keys()])].flatMap((type) => {
-    const [was = 'nothing', is = 'nothing'] = [old.get(type), now.get(type)]
-    return was === is ? [] : [{ path: `status.conditions[type=${type}]`, before: was, after: is }]
-  })
-}
-
-const isConditions = ([first, second]: ValuePath): boolean =>
-  first === 'status' && second === 'conditions'
-
-interface Changed {
-  readonly before: KubeObject
-  readonly after: KubeObject
-  /** Where they differ, but for conditions and what is noise. */
-  readonly found: readonly (Difference & { readonly text: string })[]
-}
-
-function changed(before: KubeObject, after: KubeObject): Changed {
-  const found = differences(before, after)
-    .filter(({ path }) => !isConditions(path))
-    .map((one) => ({ ...one, text: readablePath(one.path, after) }))
-    .filter(({ text }) => !noise.test(text))
-  return { before, after, found }
-}
-
-function fieldsOf({ before, after, found }: Changed): ChangedField[] {
-  const isHidden = after.kind === 'Secret'
-  const shownValue = (value: unknown): string =>
-    isHidden && value !== undefined ? '(hidden)' : brief(value, longestValue)
-  const fields = found.map((one) => ({
-    path: one.text,
-    before: shownValue(one.before),
-    after: shownValue(one.after),
-  }))
-  return [...fields, ...changedConditions(before, after)]
-}
-
-const ownerOf = ({ manager, operation, subresource }: ManagedFieldsEntry): string =>
-  `${manager ?? ''} ${operation ?? ''} ${subresource ?? ''}`
-
-/** Whether the field, or something in it, belongs to the manager of that set of fields. */
-function owns({ fieldsV1 }: ManagedFieldsEntry, path: ValuePath): boolean {
-  let fields: unknown = fieldsV1
-  for (const step of path) {
-    // Items of lists have keys of their own: who owns the list is close enough.
-    if (typeof step === 'number') break
-    fields = getOwn((fields ?? {}) as Record<string, unknown>, `f:${step}`)
-    if (fields === undefined) return false
-    if (Object.keys(fields as object).length === 0) break
-  }
-  return true
-}
-
-/** Managers of the write: those whose entry has a new time or more fields. */
-function writers({ before, after, found }: Changed): string[] {
-  const earlier = before.metadata.managedFields ?? []
-  const entries = after.metadata.managedFields ?? []
-  const isLater = (one: ManagedFieldsEntry): boolean =>
-    !earlier.some((other) => ownerOf(other) === ownerOf(one) && other.time === one.time)
-  const isOther = (one: ManagedFieldsEntry): boolean =>
-    !earlier.some((other) => deepEqual(other, one))
-  if (entries.some(isLater)) return managersOf(entries.filter(isLater))
-  if (entries.some(isOther)) return managersOf(entries.filter(isOther))
-  // A second write within a second that set no other fields: times have whole seconds.
-  return managersOf(entries.filter((one) => found.some(({ path }) => owns(one, path))))
-}
-
-const managersOf = (entries: readonly ManagedFieldsEntry[] = []): string[] => [
-  ...new Set(entries.flatMap(({ manager }) => manager ?? [])),
-]
 
 /** Of an Event in either of its groups' forms. */
 function eventText(object: KubeObject): { event?: EventText } {

@@ -1,9 +1,11 @@
 /**
- * explain: answers `/explain/access`, `/explain/token`, `/explain/denied` and `/explain/changes`. They are non-resource paths, so
+ * explain: answers `/explain/access`, `/explain/token`, `/explain/denied`, `/explain/changes`, `/explain/requests` and
+ * `/explain/watches`. They are non-resource paths, so
  * authorization guards them and audit records do not hold their bodies.
  */
 import type { Dialect } from '../../api/dialect.ts'
 import type { ChangesExplanation, DeniedExplanations } from '../../api/explanations.ts'
+import type { OpenWatches } from '../../api/request-record.ts'
 import type { SubjectAccessReviewSpec, TokenReviewSpec } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { BodyTooLargeError, RequestAbortedError } from '../../component-base/http.ts'
@@ -15,11 +17,13 @@ import { decodeAs, parseJson } from '../codec/decode-body.ts'
 import { attributesOfReview } from '../handlers/review-attributes.ts'
 import { refuseFaults, subjectFaults, subjectOf } from '../handlers/reviews.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import { journalPath } from '../request/long-running.ts'
 import type { Answer, RequestContext } from '../request/request.ts'
 import { answerJson } from '../codec/respond.ts'
 import type { DeniedRequests } from '../filters/denied-requests.ts'
 import { explainAccess } from './explain-access.ts'
 import { explainChanges, type ChangeHistory } from './explain-changes.ts'
+import { explainRequests, type JournalParts } from './explain-requests.ts'
 import { explainToken } from './explain-token.ts'
 
 /** More than any review needs, including its token. */
@@ -29,7 +33,7 @@ const mostDenied = 100
 const usualChanges = 200
 const mostChanges = 1000
 
-export interface ExplainParts {
+export interface ExplainParts extends JournalParts {
   readonly authentication: Pick<Authentication, 'explainToken'>
   readonly authorization: Pick<Authorization, 'modules'>
   readonly denied: DeniedRequests
@@ -129,6 +133,11 @@ const endpoints: Readonly<
   '/explain/token': { method: 'POST', answer: explainedToken },
   '/explain/denied': { method: 'GET', answer: deniedRequests },
   '/explain/changes': { method: 'GET', answer: recentChanges },
+  '/explain/watches': { method: 'GET', answer: openWatches },
+}
+
+function openWatches(_: RequestContext, parts: ExplainParts): OpenWatches {
+  return { items: parts.openWatches.list() }
 }
 
 /** Answers a path below /explain/; undefined for an unknown one. */
@@ -137,6 +146,10 @@ export async function answerExplain(
   parts: ExplainParts,
 ): Promise<Answer | undefined> {
   const { path } = context.info
+  if (path === journalPath) {
+    if (context.http.method !== 'GET') throw methodNotAllowed()
+    return explainRequests(context, parts)
+  }
   const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined
   if (endpoint === undefined) return undefined
   if (context.http.method !== endpoint.method) throw methodNotAllowed()

@@ -1,11 +1,12 @@
 /** smallest-role: the smallest role that allows a request, and its binding, ready to apply. */
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
-import type { PolicyRule, Subject } from '../../api/generated/types.ts'
+import type { PolicyRule } from '../../api/generated/types.ts'
+import { subjectOf } from '../../api/rbac-subject.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { apiVersionOf } from '../../machinery/objects/resource.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
-import type { AuthorizationAttributes, UserInfo } from '../request/request.ts'
+import type { AuthorizationAttributes } from '../request/request.ts'
 
 const longestName = 200
 
@@ -19,17 +20,6 @@ function ruleFor(asked: AuthorizationAttributes): PolicyRule {
     verbs: [verb],
     ...(name === '' ? {} : { resourceNames: [name] }),
   }
-}
-
-/** The subject to bind: the user or service account, or the first group of a user without a name. */
-function subjectOf({ name, groups }: UserInfo, dialect: Dialect): Subject {
-  const [, namespace, account] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name) ?? []
-  if (namespace !== undefined && account !== undefined) {
-    return { kind: 'ServiceAccount', name: account, namespace }
-  }
-  const group = apiGroup(dialect, 'rbac.authorization')
-  if (name !== '') return { apiGroup: group, kind: 'User', name }
-  return { apiGroup: group, kind: 'Group', name: groups[0] ?? '' }
 }
 
 function readableName({ user, ...asked }: AuthorizationAttributes): string {

@@ -17,6 +17,7 @@ export function authenticate(
       throw unauthorized()
     }
     context.user = outcome.user
+    if (outcome.by !== undefined) context.authenticator = outcome.by
   }
   return (context, next) => {
     const result = authenticateRequest(context.http)

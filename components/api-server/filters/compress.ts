@@ -142,9 +142,9 @@ async function compressStream(
 export const compress: Filter = async (context, next) => {
   const answer = await next(context)
   const { body } = answer
+  if (Buffer.isBuffer(body) && body.length <= leastBytes) return answer
   if (isLongRunning(context) || 'isForwarded' in answer) return answer
   if (!isCompressible(context, answer)) return answer
   if (!Buffer.isBuffer(body)) return await compressStream(context, answer, body)
-  if (body.length <= leastBytes) return answer
   return { ...answer, headers: encodedHeaders(answer), body: await gzipped(body, fast) }
 }

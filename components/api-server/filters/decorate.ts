@@ -34,7 +34,8 @@ function warningHeaders(warnings: readonly string[]): string[] {
 export const decorate: Filter = async (context, next) => {
   const made = await next(context)
   // Answers of other servers are passed on unchanged.
-  const answer = isLongRunning(context) && made.status < 400 ? made : await reformed(made, context)
+  const isFinal = 'isFormed' in made || (isLongRunning(context) && made.status < 400)
+  const answer = isFinal ? made : await reformed(made, context)
   const headers: Record<string, string | string[]> = {
     ...answer.headers,
     'audit-id': context.id,

@@ -127,6 +127,7 @@ export function impersonate(
         throw forbiddenError(attributes, result.reason)
       }
     }
+    context.impersonator = context.user.name
     context.user = identityOf(asked)
     return await next(context)
   }

@@ -1,12 +1,15 @@
 /**
- * recheck: ends a watch when its credential, its right to impersonate or its right to watch is gone. The client sees the
- * reason when it connects again.
+ * recheck: ends a watch, and a request that follows the request journal, when its credential, its right to impersonate or its
+ * right to watch is gone. The client sees the reason when it connects again.
  */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import { untilSharedMoment } from '../../component-base/shared-moment.ts'
 import type { AuthenticateRequest } from '../authn/union.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { Answer, Filter, Next, RequestContext } from '../request/request.ts'
 import { attributesOf } from '../request/attributes.ts'
+import { isFollowing } from '../request/long-running.ts'
 import { impersonationChecks } from './impersonate.ts'
 
 const everyMs = 30_000
@@ -43,7 +46,7 @@ export function recheck(
         const plan = (): void => {
           // The watch may end during the check.
           if (hasEnded) return
-          cancel = clock.after(everyMs, () => {
+          cancel = backgroundOf(clock).after(untilSharedMoment(clock.now(), everyMs), () => {
             isLost(context).then(
               (isOver) => {
                 if (isOver) lost.abort()
@@ -64,5 +67,5 @@ export function recheck(
       },
     }
   }
-  return (context, next) => (context.info.verb === 'watch' ? watched(context, next) : next(context))
+  return (context, next) => (isFollowing(context.info) ? watched(context, next) : next(context))
 }

@@ -12,6 +12,7 @@ export function recover(log: Log): Filter {
       return await next(context)
     } catch (error) {
       const status = asStatusError(error)
+      context.failure = status.message
       if (context.audit !== undefined && isUnforeseen(error)) context.audit.panic = error
       if (status.code >= 500) {
         const { id, http } = context

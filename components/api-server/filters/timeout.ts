@@ -2,6 +2,7 @@
  * timeout: answers a short request within its time (upstream: --request-timeout). The work goes on, so a write that got 504
  * may still be committed.
  */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
 import { isLongRunning } from '../request/long-running.ts'
@@ -11,7 +12,7 @@ export function timeout(clock: Clock, timeoutMs: number): Filter {
   return (context, next) => {
     if (isLongRunning(context)) return next(context)
     return new Promise((resolve, reject) => {
-      const cancel = clock.after(timeoutMs, () => {
+      const cancel = backgroundOf(clock).after(timeoutMs, () => {
         const seconds = Math.ceil(timeoutMs / 1000)
         reject(
           new StatusError(

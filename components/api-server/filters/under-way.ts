@@ -1,7 +1,8 @@
 /**
- * under-way: counts a request from its arrival until its answer; the body of an answer too, unless the request lasts as long as
- * its client wants.
+ * under-way: counts a request from its arrival until its answer; the body of an answer too. Of a request that lasts as long as its client
+ * wants, such as a watch, it notes each chunk.
  */
+import type { ResponseSink } from '../../component-base/http.ts'
 import type { UnderWay } from '../../component-base/under-way.ts'
 import { isLongRunning } from '../request/long-running.ts'
 import type { Filter } from '../request/request.ts'
@@ -12,7 +13,8 @@ export function countUnderWay(underWay: UnderWay): Filter {
     try {
       const answer = await next(context)
       const { body } = answer
-      if (Buffer.isBuffer(body) || isLongRunning(context)) return answer
+      if (Buffer.isBuffer(body)) return answer
+      if (isLongRunning(context)) return { ...answer, body: (sink) => body(noting(sink, underWay)) }
       return {
         ...answer,
         body: (sink) => {
@@ -23,5 +25,21 @@ export function countUnderWay(underWay: UnderWay): Filter {
     } finally {
       end()
     }
+  }
+}
+
+function noting(sink: ResponseSink, underWay: UnderWay): ResponseSink {
+  return {
+    write: (chunk, onSent) => {
+      underWay.note()
+      return sink.write(chunk, onSent)
+    },
+    drained: () => sink.drained(),
+    get buffered() {
+      return sink.buffered
+    },
+    get signal() {
+      return sink.signal
+    },
   }
 }

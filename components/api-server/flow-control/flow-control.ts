@@ -2,6 +2,7 @@
  * flow-control: classifies requests by FlowSchema and gives them seats of their priority level (upstream: API Priority and
  * Fairness, apiserver pkg/util/flowcontrol; KEP-1040).
  */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import type { RequestContext } from '../request/request.ts'
@@ -65,7 +66,7 @@ function droppedBy(clock: Pick<Clock, 'now'>): FlowControl['drop'] {
 async function everyPeriod(clock: Clock, signal: AbortSignal, move: () => void): Promise<void> {
   while (!signal.aborted) {
     try {
-      await clock.sleep(borrowingPeriodMs, signal)
+      await backgroundOf(clock).sleep(borrowingPeriodMs, signal)
     } catch (error) {
       if (signal.aborted) return
       throw error

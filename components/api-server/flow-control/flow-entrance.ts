@@ -1,4 +1,5 @@
 /** flow-entrance: how a request gets its seats: at once, after a wait, or not (upstream: flowcontrol/apf_filter.go). */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { RequestContext } from '../request/request.ts'
 import type { FairRequest, Refusal } from './fair-request.ts'
@@ -79,7 +80,9 @@ async function awaitDispatch(
   request.onDecided = resolve
   const cancelled = (): void => level.queueSet.cancel(request, 'cancelled')
   const leftMs = context.receivedAtMs + longestWaitMs - clock.now()
-  const stop = clock.after(Math.max(leftMs, 0), () => level.queueSet.cancel(request, 'time-out'))
+  const stop = backgroundOf(clock).after(Math.max(leftMs, 0), () =>
+    level.queueSet.cancel(request, 'time-out'),
+  )
   signal.addEventListener('abort', cancelled, { once: true })
   if (signal.aborted) cancelled()
   const kind = kindOf(request)

@@ -15,8 +15,23 @@ interface WriteAnswer {
   readonly status?: number
 }
 
+/** Synchronous for a small object that is shown as it is stored. */
+export function answerWrite(
+  form: Form,
+  written: Written,
+  of: WriteAnswer,
+): Answer | Promise<Answer> {
+  const { entry, outcome } = written
+  const isShown = !of.dryRun && !objectKindOf(of.resource).isConverted
+  if (!isShown || entry.mostBytes >= largeBytes) return answerInSteps(form, written, of)
+  const body = form.one(entry)
+  const status = of.status ?? (outcome === 'created' ? 201 : 200)
+  if (body instanceof Promise) return body.then((bytes) => answerForm(status, form, bytes))
+  return answerForm(status, form, body)
+}
+
 /** A dry run stores nothing, so an object that it creates has no resourceVersion. */
-export async function answerWrite(form: Form, written: Written, of: WriteAnswer): Promise<Answer> {
+async function answerInSteps(form: Form, written: Written, of: WriteAnswer): Promise<Answer> {
   const { entry, outcome } = written
   if (entry.mostBytes >= largeBytes) await nextTurn()
   let shown: Shown = entry

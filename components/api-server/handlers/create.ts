@@ -19,6 +19,7 @@ export const createObject: ResourceHandler = async (context, resource, parts) =>
   )
   const object = await decodeBody(context, resource, fieldValidation)
   noteNamed(context, object)
+  context.isOwned = (object.metadata.ownerReferences ?? []).length > 0
   if (context.isLarge === true) await nextTurn()
   const written = await parts.registry.create({
     resource,
@@ -30,5 +31,5 @@ export const createObject: ResourceHandler = async (context, resource, parts) =>
     warnings,
     context,
   })
-  return await answerWrite(form, written, { resource, dryRun })
+  return answerWrite(form, written, { resource, dryRun })
 }

@@ -6,10 +6,13 @@ import { listOptionsOf, parseRevision, type ListOptions } from '../codec/list-op
 import type { Answer, RequestContext, ResponseSink } from '../request/request.ts'
 import type { Collection, Snapshot } from '../watch-cache/collection.ts'
 import type { Entry } from '../watch-cache/entry.ts'
+import { candidatesOf, keyPrefixOf } from './candidates.ts'
+import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import { freshEnough } from './get.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { wantedForm } from './wanted-form.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
+import { staleSnapshot } from './stale-snapshot.ts'
 import { readyToShow } from '../registry/working-state.ts'
 import { answerForm } from '../codec/respond.ts'
 
@@ -28,7 +31,7 @@ const continueTooOld =
 async function snapshotAt(
   collection: Collection,
   revision: number,
-  { cache }: Parts,
+  cache: WatchCache,
 ): Promise<Snapshot | undefined> {
   await cache.reach(revision)
   return cache.retains(revision) ? collection.snapshotAt(revision) : undefined
@@ -37,34 +40,32 @@ async function snapshotAt(
 /** The snapshot of a list, by the rules for resourceVersion, match and continue. */
 async function snapshotFor(
   resource: Resource,
-  at: { options: ListOptions; list: string; parts: Parts },
+  at: { context: RequestContext; options: ListOptions; list: string; parts: Parts },
 ): Promise<{ snapshot: Snapshot; start: string }> {
-  const { options, list, parts } = at
-  const collection = parts.cache.collection(resource)
+  const { context, options, list, parts } = at
+  const cache = parts.cache.of(resource)
+  const collection = cache.collection(resource)
   if (options.continue !== '') {
-    const { continueTokens, cache } = parts
+    const { continueTokens } = parts
     const { revision, start } = continueTokens.decode(list, options.continue)
     await freshEnough(cache, revision === undefined ? '' : String(revision))
     if (revision === undefined) return { snapshot: collection.snapshot(cache.revision), start }
-    const snapshot = await snapshotAt(collection, revision, parts)
+    const snapshot = await snapshotAt(collection, revision, cache)
     if (snapshot !== undefined) return { snapshot, start }
     throw expired(continueTooOld, continueTokens.encode(list, { revision: undefined, start }))
   }
   if (options.match === 'Exact') {
     const wanted = parseRevision(options.resourceVersion)
-    await freshEnough(parts.cache, options.resourceVersion)
-    const snapshot = await snapshotAt(collection, wanted, parts)
+    await freshEnough(cache, options.resourceVersion)
+    const snapshot = await snapshotAt(collection, wanted, cache)
     if (snapshot === undefined) {
       throw expired('The resourceVersion for the provided list is too old.')
     }
     return { snapshot, start: '' }
   }
-  await freshEnough(parts.cache, options.resourceVersion)
-  return { snapshot: collection.snapshot(parts.cache.revision), start: '' }
-}
-
-function keyPrefixOf(resource: Resource, namespace: string): string {
-  return resource.namespaced && namespace !== '' ? `${namespace}/` : ''
+  await freshEnough(cache, options.resourceVersion)
+  const stale = staleSnapshot(context, resource, parts)
+  return { snapshot: stale ?? collection.snapshot(cache.revision), start: '' }
 }
 
 interface Page {
@@ -78,12 +79,17 @@ interface Page {
 function pageOf(
   snapshot: Snapshot,
   options: ListOptions,
-  at: { prefix: string; start: string; tokenAt: (start: string) => string },
+  at: {
+    candidates: Iterable<Entry>
+    prefix: string
+    start: string
+    tokenAt: (start: string) => string
+  },
 ): Page {
   const { matches } = options.selection
-  const { prefix, start, tokenAt } = at
+  const { candidates, prefix, start, tokenAt } = at
   const entries: Entry[] = []
-  for (const entry of snapshot.entries(prefix, start)) {
+  for (const entry of candidates) {
     if (matches !== undefined && !matches(entry)) continue
     if (options.limit > 0 && entries.length === options.limit) {
       const resourceVersion = String(snapshot.revision)
@@ -177,26 +183,27 @@ export async function answerList(form: Form, page: Page): Promise<Answer> {
 
 /** The page that the options select, ready to show. */
 export async function selectedPage(
-  { info }: RequestContext,
+  context: RequestContext,
   resource: Resource,
   by: { options: ListOptions; parts: Parts },
 ): Promise<Page> {
   const { options, parts } = by
+  const { info } = context
   const prefix = keyPrefixOf(resource, info.namespace)
   const list = `${resource.storagePrefix}/${prefix}`
-  const { snapshot, start } = await snapshotFor(resource, { options, list, parts })
+  const { snapshot, start } = await snapshotFor(resource, { context, options, list, parts })
   const { revision } = snapshot
   const tokenAt = (next: string): string =>
     parts.continueTokens.encode(list, { revision, start: next })
   const { stored } = parts.registry
+  const { name, selected } = options.selection
+  const wanted = { namespace: info.namespace, name, selected, start }
+  const candidates = (): Iterable<Entry> => candidatesOf(snapshot, resource, wanted)
   // Selectors match the listed version, so it is converted first.
-  if (options.selection.matches !== undefined) {
-    await readyToShow(resource, snapshot.entries(prefix, start))
-  }
+  if (options.selection.matches !== undefined) await readyToShow(resource, candidates())
   const page = stored.looking(resource, prefix, () =>
-    pageOf(snapshot, options, { prefix, start, tokenAt }),
+    pageOf(snapshot, options, { candidates: candidates(), prefix, start, tokenAt }),
   )
-  const { name } = options.selection
   stored.refuseUnreadable(
     resource,
     (key) =>

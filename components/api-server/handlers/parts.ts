@@ -8,9 +8,10 @@ import type { Authorizer } from '../authz/authorizer.ts'
 import type { ContinueTokens } from '../codec/continue-token.ts'
 import type { Cbor } from '../encoding/cbor-form.ts'
 import type { YamlBodies } from '../encoding/yaml-bodies.ts'
+import type { Faults } from '../faults/faults.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Answer, RequestContext } from '../request/request.ts'
-import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { Caches } from '../watch-cache/caches.ts'
 import type { OpenWatches } from './open-watches.ts'
 import type { CountWatchEvents } from './watch-metrics.ts'
 
@@ -19,7 +20,7 @@ export interface Parts {
   readonly resources: Resources
   readonly clock: Clock
   readonly log: Log
-  readonly cache: WatchCache
+  readonly cache: Caches
   readonly registry: Registry
   readonly authorizer: Authorizer
   readonly continueTokens: ContinueTokens
@@ -27,6 +28,7 @@ export interface Parts {
   readonly cbor: Cbor | undefined
   readonly yaml: YamlBodies
   readonly openWatches: OpenWatches
+  readonly faults: Faults
   /** Counts what watches are sent, for metrics. */
   readonly countWatchEvents: CountWatchEvents
 }

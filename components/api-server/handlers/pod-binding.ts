@@ -25,6 +25,7 @@ async function bind(
     user: context.user,
     dryRun,
     warnings: context.warnings,
+    context,
     isAdmitted: true,
     change: (_, entry) => applyBinding(entry.draft(), binding, parts.clock.now()),
   })

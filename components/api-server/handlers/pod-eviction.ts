@@ -51,6 +51,7 @@ function deletionOf(context: RequestContext, eviction: KubeObject, parts: Parts)
     name: info.name,
     user,
     warnings,
+    context,
     dryRun: query.dryRun || options.dryRun,
     isAdmitted: true,
     gracePeriodSeconds: options.gracePeriodSeconds,
@@ -96,7 +97,7 @@ async function allowEviction(parts: Parts, deletion: DeleteRequest): Promise<All
 /** Stores the budget with the disruption taken off it. False: another write was first. */
 async function spendDisruption(
   parts: Parts,
-  { namespace, user, warnings, dryRun }: DeleteRequest,
+  { namespace, user, warnings, dryRun, context }: DeleteRequest,
   budget: KubeObject,
 ): Promise<boolean> {
   if (dryRun) return true
@@ -109,6 +110,7 @@ async function spendDisruption(
       user,
       dryRun,
       warnings,
+      ...(context === undefined ? {} : { context }),
       isAdmitted: true,
       // With the resourceVersion that was read, so that of two evictions that spend one disruption the second conflicts.
       change: () => structuredClone(budget),
@@ -129,6 +131,7 @@ async function markEvicted(parts: Parts, deletion: DeleteRequest): Promise<Delet
     name: deletion.name,
     user: deletion.user,
     warnings: deletion.warnings,
+    ...(deletion.context === undefined ? {} : { context: deletion.context }),
     dryRun: false,
     isAdmitted: true,
     subresource: 'status',

@@ -1,7 +1,8 @@
 /** review-handlers: POST of each review kind, by its plural, for the table of virtual types. */
 import { inTurns, nextTurn } from '../../component-base/next-turn.ts'
 import { finished } from '../../machinery/values/steps.ts'
-import type { KubeObject, ManagedFieldsEntry } from '../../machinery/objects/object.ts'
+import { creatorEntries } from '../../machinery/apply/managed-fields.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { decodeBody } from '../codec/decode-body.ts'
 import { ensureNamespace } from '../kinds/metadata.ts'
 import type { RequestContext } from '../request/request.ts'
@@ -27,11 +28,9 @@ function handler(review: Review, isEchoed = true): ResourceHandler {
         nowMs: clock.now(),
       })
       const isLarge = context.isLarge === true
-      const owners = isLarge ? await inTurns(creating) : finished(creating)
+      const creator = isLarge ? await inTurns(creating) : finished(creating)
       if (isLarge) await nextTurn()
-      if (owners !== undefined) {
-        object.metadata.managedFields = JSON.parse(owners) as ManagedFieldsEntry[]
-      }
+      if (creator !== undefined) object.metadata.managedFields = creatorEntries(creator)
     } else object.metadata = {}
     return answerJson(201, await review(object, context))
   }

@@ -65,7 +65,7 @@ async function answerScale(
 }
 
 const readScale: ResourceHandler = async (context, resource, parts) => {
-  await freshEnough(parts.cache, context.info.query.get('resourceVersion') ?? '')
+  await freshEnough(parts.cache.of(resource), context.info.query.get('resourceVersion') ?? '')
   const entry = parts.registry.get(resource, context.info.namespace, context.info.name)
   const object = await workingState(resource, entry)
   checkReadable(object, placesOf(resource))

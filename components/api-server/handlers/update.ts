@@ -20,6 +20,7 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
   const { fieldValidation } = options
   const sent = await decodeBytes(context, resource, { body, fieldValidation })
   noteNamed(context, sent)
+  context.sentVersion = sent.metadata.resourceVersion ?? ''
   checkNameInUrl(sent.metadata.name ?? '', info.name)
   const mayCreate =
     resource.createOnUpdate && info.subresource === '' && !sent.metadata.resourceVersion

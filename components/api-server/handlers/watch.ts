@@ -1,19 +1,28 @@
 /** watch: initial events if requested, then every matching commit, until the client, the timeout or the server ends it. */
+import { backgroundOf } from '../../component-base/clock.ts'
 import { objectKindOf } from '../../api/object-kind.ts'
 import { apiKey } from '../../api/dialect.ts'
+import type { OpenWatch } from '../../api/request-record.ts'
+import { untilSharedMoment } from '../../component-base/shared-moment.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { expired } from '../../machinery/objects/status-error.ts'
 import type { Form } from '../encoding/form.ts'
 import { listOptionsOf, parseRevision, type ListOptions } from '../codec/list-options.ts'
 import type { Answer, RequestContext, ResponseSink } from '../request/request.ts'
+import { FaultedWatch } from '../faults/faulted-watch.ts'
+import { seenRequest } from '../faults/request-matcher.ts'
 import { readyToShow } from '../registry/working-state.ts'
-import { objectKey } from '../registry/registry.ts'
+import { objectKey } from '../registry/object-key.ts'
 import { asStatusError } from '../codec/respond.ts'
 import { ConvertedWatcher } from '../watch-cache/converted-watcher.ts'
+import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import { Watcher, type FrameEncoder, type WatcherOptions } from '../watch-cache/watcher.ts'
+import { candidatesOf, keyPrefixOf } from './candidates.ts'
 import { freshEnough, tooOldVersion } from './get.ts'
 import { isWebSocketRequest } from '../request/websocket-request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
+import { shownWatch } from './shown-watch.ts'
+import { staleSnapshot } from './stale-snapshot.ts'
 import { wantedForm } from './wanted-form.ts'
 
 /** A watch without timeoutSeconds ends after one to two times this, so that clients spread (upstream: MinRequestTimeout). */
@@ -24,24 +33,25 @@ const bookmarkEveryMs = 60 * 1000
 const maxQueuedBytes = 16 * 1024 * 1024
 /** With more unsent bytes, the server sends no more messages until the peer reads. */
 const maxBufferedBytes = 1024 * 1024
+const none: readonly Buffer[] = Object.freeze([])
 
 /** The start of the stream: its revision, and whether it begins with the current state. */
 async function startOf(
   options: ListOptions,
-  parts: Parts,
+  cache: WatchCache,
 ): Promise<{ revision: number; withInitial: boolean; marksInitial: boolean }> {
   const { resourceVersion, sendInitialEvents } = options
   if (sendInitialEvents === true || resourceVersion === '' || resourceVersion === '0') {
-    await freshEnough(parts.cache, resourceVersion)
+    await freshEnough(cache, resourceVersion)
     return {
-      revision: parts.cache.revision,
+      revision: cache.revision,
       withInitial: sendInitialEvents !== false,
       marksInitial: sendInitialEvents === true,
     }
   }
   const revision = parseRevision(resourceVersion)
-  await freshEnough(parts.cache, resourceVersion)
-  await parts.cache.reach(revision)
+  await freshEnough(cache, resourceVersion)
+  await cache.reach(revision)
   return { revision, withInitial: false, marksInitial: false }
 }
 
@@ -54,7 +64,7 @@ function watcherOf(
   const { form, parts } = at
   const name = info.name === '' ? options.selection.name : info.name
   const isOne = name !== undefined && (!resource.namespaced || info.namespace !== '')
-  const prefix = resource.namespaced && info.namespace !== '' ? `${info.namespace}/` : ''
+  const prefix = keyPrefixOf(resource, info.namespace)
   let first = form.firstFrame
   const encode: FrameEncoder = (type, entry) => form.frame(type, entry)
   const watcherOptions: WatcherOptions = {
@@ -69,7 +79,7 @@ function watcherOf(
       first = undefined
       return encodeFirst
     },
-    deliveries: parts.cache.deliveries,
+    deliveries: parts.cache.of(resource).deliveries,
     maxQueuedBytes,
   }
   const kind = objectKindOf(resource)
@@ -81,11 +91,75 @@ function watcherOf(
 }
 
 interface Delivery {
+  /** Frames that are no events: the end of the present state, and the error of a watch that cannot begin. */
+  readonly spared: readonly Buffer[]
   readonly form: Form
   readonly options: ListOptions
   readonly parts: Parts
+  readonly cache: WatchCache
   readonly resource: Resource
+  readonly context: RequestContext
   readonly asMessages: boolean
+  /** Events sent. */
+  sent: number
+  /** Undefined while no fault of the lab touches its events. */
+  faulted: FaultedWatch | undefined
+}
+
+function noteSent(to: Delivery, frames: readonly Buffer[]): void {
+  to.parts.countWatchEvents(to.resource, frames)
+  to.sent += frames.length
+}
+
+function faultedWatch({ parts, context }: Delivery, wake: () => void): FaultedWatch {
+  const { faults, clock } = parts
+  const request = seenRequest(context)
+  return new FaultedWatch({ faults, request, clock, wake, mostBytes: maxQueuedBytes })
+}
+
+/** The next frames that faults let through; the present state always is. */
+function takeFaulted(faulted: FaultedWatch, watcher: Watcher, to: Delivery): readonly Buffer[] {
+  faulted.look()
+  for (;;) {
+    const isInitial = watcher.isStarting
+    const taken = watcher.take()
+    const frames = faulted.pass(taken, (frame) => isInitial || to.spared.includes(frame))
+    // Of what was taken now, nothing may be left to send.
+    if (frames.length > 0 || taken.length === 0) return frames
+  }
+}
+
+/** The next frames of the watcher, as faults have them. */
+function takeNext(watcher: Watcher, to: Delivery): readonly Buffer[] {
+  const hasFaults = to.parts.faults.requests !== undefined
+  if (!hasFaults && to.faulted?.isUntouched === true) to.faulted = undefined
+  if (!hasFaults && to.faulted === undefined) return watcher.take()
+  to.faulted ??= faultedWatch(to, () => watcher.wake())
+  return takeFaulted(to.faulted, watcher, to)
+}
+
+/** Why the watch is over: the message of its error, or '' for none. Undefined while it goes on. */
+function endOf(watcher: Watcher, faulted: FaultedWatch | undefined): string | undefined {
+  if (faulted?.ending === 'expire') return 'a fault of the lab expired the watch; list again'
+  if (faulted?.ending === 'end') return ''
+  if (watcher.overflowed) return 'too slow to keep up with the watch; resume or list again'
+  return watcher.hasEnded && faulted?.isHolding !== true ? '' : undefined
+}
+
+/** Writes each frame as a message; false when the peer has too much to read first. */
+function wroteMessages(
+  frames: readonly Buffer[],
+  { sink, framePrefix }: { readonly sink: ResponseSink; readonly framePrefix: number },
+): boolean {
+  let isTaken = true
+  for (const frame of frames) isTaken = sink.write(frame.subarray(framePrefix))
+  return isTaken || sink.buffered <= maxBufferedBytes
+}
+
+interface PumpOptions {
+  readonly to: Delivery
+  readonly onEnd: () => void
+  readonly onFailure: (error: unknown) => void
 }
 
 /**
@@ -96,53 +170,53 @@ interface Delivery {
 function pumpOf(
   sink: ResponseSink,
   watcher: Watcher,
-  to: Delivery & { onEnd: () => void; onFailure: (error: unknown) => void },
-): { pump: () => void; noteBookmark: () => void } {
-  const { form, parts, resource, asMessages, onEnd, onFailure } = to
+  { to, onEnd, onFailure }: PumpOptions,
+): { pump: () => void; noteBookmark: () => void; show: () => OpenWatch } {
+  const { form, cache, asMessages } = to
   let isSending = false
+  let isOver = false
   let bookmarkDue = false
   const onSent = (): void => {
     isSending = false
-    if (watcher.isIdle && !bookmarkDue) return
+    if (watcher.isIdle && !bookmarkDue && to.faulted === undefined) return
     pump()
   }
   const send = (frames: readonly Buffer[]): void => {
     if (!asMessages) {
       isSending = true
-      sink.write(parts.cache.deliveries.joined(frames), onSent)
+      sink.write(cache.deliveries.joined(frames), onSent)
       return
     }
     // Over a WebSocket each frame is a message.
-    let isTaken = true
-    for (const frame of frames) isTaken = sink.write(frame.subarray(form.framePrefix))
-    if (isTaken || sink.buffered <= maxBufferedBytes) return
+    if (wroteMessages(frames, { sink, framePrefix: form.framePrefix })) return
     isSending = true
     sink.drained().then(onSent, onFailure)
   }
   /** Sends the next frames or bookmark; false when nothing is due or the watch is over. */
   const sendNext = (): boolean => {
-    const frames = watcher.take()
+    const frames = takeNext(watcher, to)
     if (frames.length > 0) {
-      parts.countWatchEvents(resource, frames)
+      noteSent(to, frames)
       send(frames)
       return true
     }
-    if (watcher.overflowed) {
-      const error = expired('too slow to keep up with the watch; resume or list again')
-      send([form.error(error.toStatus())])
+    const why = endOf(watcher, to.faulted)
+    if (why !== undefined) {
+      // A sink may take the error at once, and ask for more.
+      isOver = true
+      if (why !== '') send([form.error(expired(why).toStatus())])
       onEnd()
-    } else if (watcher.hasEnded) {
-      onEnd()
-    } else if (bookmarkDue && !watcher.isBehind) {
-      bookmarkDue = false
-      send([form.bookmark(String(parts.cache.revision))])
-      return true
+      return false
     }
-    return false
+    if (!bookmarkDue || watcher.isBehind || to.faulted?.isHolding === true) return false
+    bookmarkDue = false
+    if (to.faulted?.withholdsBookmark() === true) return to.faulted.ending !== undefined
+    send([form.bookmark(String(cache.revision))])
+    return true
   }
   const pump = (): void => {
     try {
-      while (!isSending && sendNext());
+      while (!isSending && !isOver && sendNext());
     } catch (error) {
       onFailure(error)
     }
@@ -153,6 +227,7 @@ function pumpOf(
       bookmarkDue = true
       watcher.wake()
     },
+    show: () => shownWatch(to, sink, watcher),
   }
 }
 
@@ -162,28 +237,30 @@ async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Prom
   if (sink.signal.aborted || !parts.openWatches.mayBegin) return
   const { promise: ended, resolve, reject: onFailure } = Promise.withResolvers<void>()
   const onEnd = (): void => resolve()
-  const { pump, noteBookmark } = pumpOf(sink, watcher, { ...to, onEnd, onFailure })
+  const pumping = pumpOf(sink, watcher, { to, onEnd, onFailure })
   const timeoutMs =
     options.timeoutSeconds !== undefined && options.timeoutSeconds > 0
       ? options.timeoutSeconds * 1000
       : // Whole seconds: the runtime keeps something for each duration that a timer ever had, until it is over.
         Math.floor((minTimeoutMs * (1 + parts.clock.random())) / 1000) * 1000
-  const cancelTimeout = parts.clock.after(timeoutMs, onEnd)
+  const cancelTimeout = backgroundOf(parts.clock).after(timeoutMs, onEnd)
   sink.signal.addEventListener('abort', onEnd, { once: true })
-  const removeWatch = parts.openWatches.add(onEnd)
+  const removeWatch = parts.openWatches.add(onEnd, pumping)
   let cancelBookmark = (): void => {}
   const plan = (): void => {
-    cancelBookmark = parts.clock.after(bookmarkEveryMs, () => {
-      noteBookmark()
+    const dueMs = untilSharedMoment(parts.clock.now(), bookmarkEveryMs)
+    cancelBookmark = backgroundOf(parts.clock).after(dueMs, () => {
+      pumping.noteBookmark()
       plan()
     })
   }
   if (options.allowWatchBookmarks) plan()
   try {
-    watcher.follow(pump)
+    watcher.follow(pumping.pump)
     await ended
   } finally {
     watcher.unfollow()
+    to.faulted?.close()
     cancelTimeout()
     cancelBookmark()
     sink.signal.removeEventListener('abort', onEnd)
@@ -204,27 +281,37 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
     watch: true,
   })
   const form = wantedForm(context, resource, parts)
-  const start = await startOf(options, parts)
+  const cache = parts.cache.of(resource)
+  const start = await startOf(options, cache)
+  const stale = start.withInitial ? staleSnapshot(context, resource, parts) : undefined
+  const revision = stale?.revision ?? start.revision
   parts.registry.stored.refuseUnreadableWatch(resource)
-  const collection = parts.cache.collection(resource)
+  const collection = cache.collection(resource)
   const watcher = watcherOf(resource, options, { context, form, parts })
+  let spared: readonly Buffer[] = none
   if (start.withInitial) {
-    const snapshot = collection.snapshot(start.revision)
-    if (objectKindOf(resource).isConverted) {
-      const covered = [...snapshot.entries('')].filter(({ key }) => watcher.covers(key))
-      await readyToShow(resource, covered)
-    }
-    watcher.initial(snapshot.entries(''))
+    const snapshot = stale ?? collection.snapshot(start.revision)
+    const { namespace, name } = context.info
+    const { selection } = options
+    const { selected } = selection
+    const wanted = { namespace, name: name === '' ? selection.name : name, selected }
+    if (objectKindOf(resource).isConverted)
+      await readyToShow(resource, candidatesOf(snapshot, resource, wanted))
+    watcher.initial(candidatesOf(snapshot, resource, wanted))
     if (start.marksInitial && options.allowWatchBookmarks) {
       const mark = apiKey(parts.dialect, '', 'initial-events-end')
-      watcher.push(form.bookmark(String(start.revision), { [mark]: 'true' }))
+      const frame = form.bookmark(String(revision), { [mark]: 'true' })
+      spared = [frame]
+      watcher.push(frame)
     }
   }
   if (watcher.isStarting) watcher.onStarted = noteStart(context)
-  if (!collection.attach(watcher, start.revision)) {
+  if (!collection.attach(watcher, revision)) {
     // An event, as upstream: some clients list again only for an ERROR event, not for an error answer.
-    const error = tooOldVersion(start.revision, parts.cache.revision)
-    watcher.push(form.error(error.toStatus()))
+    const error = tooOldVersion(revision, cache.revision)
+    const frame = form.error(error.toStatus())
+    spared = [...spared, frame]
+    watcher.push(frame)
     watcher.end()
   }
   const detach = (): void => collection.detach(watcher)
@@ -241,7 +328,8 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
     },
     body: async (sink) => {
       try {
-        await deliver(sink, watcher, { form, options, parts, resource, asMessages })
+        const of = { form, options, parts, cache, resource, context, spared }
+        await deliver(sink, watcher, { ...of, asMessages, sent: 0, faulted: undefined })
       } finally {
         detach()
       }

@@ -9,10 +9,10 @@ export function configurationFaults(parts: {
   readonly authorization: { readonly configFault: (() => string | undefined) | undefined }
   readonly certificates: { readonly fault: string | undefined }
   /** Those that the server shows to its store. */
-  readonly storeCertificates?: { readonly fault: string | undefined } | undefined
+  readonly storeFiles?: { readonly fault: string | undefined } | undefined
 }): Map<string, () => string | undefined> {
-  const { certificates, storeCertificates, authentication, authorization } = parts
-  const certificateFault = (): string | undefined => certificates.fault ?? storeCertificates?.fault
+  const { certificates, storeFiles, authentication, authorization } = parts
+  const certificateFault = (): string | undefined => certificates.fault ?? storeFiles?.fault
   const faults = new Map([['certificate-files', certificateFault]])
   for (const [name, { configFault }] of Object.entries({ authentication, authorization })) {
     if (configFault !== undefined) faults.set(`${name}-config`, configFault)
@@ -20,10 +20,28 @@ export function configurationFaults(parts: {
   return faults
 }
 
+type StoreChecks = Pick<StoreHealth, 'live' | 'ready'>
+
+const all = ['healthz', 'livez', 'readyz'] as const
+
+/** Of one store; `suffix` tells the others from that of --etcd-servers, as upstream's. */
+function checksOf(
+  store: StoreChecks,
+  { live, ready }: { live: number; ready: number },
+  suffix: (name: string) => string,
+): HealthCheck[] {
+  return [
+    { name: suffix('etcd'), endpoints: all, check: () => store.live(live) },
+    { name: suffix('etcd-readiness'), endpoints: ['readyz'], check: () => store.ready(ready) },
+  ]
+}
+
 /** The checks behind /healthz, /livez and /readyz, by upstream's names (apiserver: pkg/server/healthz, options/etcd.go). */
 export function healthChecks(state: {
   hooks: StartHooks
-  store: Pick<StoreHealth, 'live' | 'ready'>
+  store: StoreChecks
+  /** Those of --etcd-servers-overrides. */
+  overrides?: readonly StoreChecks[]
   /** How long the checks of the store may take (--etcd-healthcheck-timeout, --etcd-readycheck-timeout). */
   storeTimeoutsMs: { live: number; ready: number }
   /** Why the log cannot be written. */
@@ -38,19 +56,16 @@ export function healthChecks(state: {
   /** For each followed configuration file, by name: why its newest content is not in use. */
   configurations?: ReadonlyMap<string, () => string | undefined>
 }): HealthCheck[] {
-  const all = ['healthz', 'livez', 'readyz'] as const
-  const { hooks, store, storeTimeoutsMs, kmsFault } = state
+  const { hooks, store, storeTimeoutsMs, kmsFault, overrides = [] } = state
   const healthy = (): undefined => undefined
   return [
     // As upstream: an answer at all is the check.
     { name: 'ping', endpoints: all, check: healthy },
     { name: 'log', endpoints: all, check: state.logFault },
-    { name: 'etcd', endpoints: all, check: () => store.live(storeTimeoutsMs.live) },
-    {
-      name: 'etcd-readiness',
-      endpoints: ['readyz'],
-      check: () => store.ready(storeTimeoutsMs.ready),
-    },
+    ...checksOf(store, storeTimeoutsMs, (name) => name),
+    ...overrides.flatMap((own, at) =>
+      checksOf(own, storeTimeoutsMs, (name) => `${name.replace('etcd', 'etcd-override')}-${at}`),
+    ),
     // As upstream, a server is live without its KMS plugins.
     ...(kmsFault === undefined
       ? []

@@ -14,6 +14,8 @@ type Faults = Parameters<typeof configurationFaults>[0]
 interface HealthParts extends Faults {
   readonly gates: FeatureGates
   readonly store: Store
+  /** The stores of --etcd-servers-overrides. */
+  readonly overrides: readonly { readonly store: Store }[]
   readonly cache: { readonly isFollowing: boolean }
   /** Undefined without --encryption-provider-config. */
   readonly encryption:
@@ -46,7 +48,7 @@ type HealthFlags = Pick<
 
 /** Call at the start: the grace period of /livez begins. */
 export function createHealth(options: HealthFlags, parts: HealthParts): ServerHealth {
-  const { clock, cache, encryption, stop } = parts
+  const { clock, log, cache, encryption, stop } = parts
   const startedAtMs = clock.now()
   const hooks = expectedHooks({
     withPolicy: parts.authorization.usesRbac,
@@ -57,9 +59,11 @@ export function createHealth(options: HealthFlags, parts: HealthParts): ServerHe
   // With reload, KMS providers may come later.
   const checksKms = encryption?.usesKms || options['encryption-provider-config-automatic-reload']
   const store = new StoreHealth(parts)
+  const overrides = parts.overrides.map((own) => new StoreHealth({ ...own, clock, log }))
   const checks = healthChecks({
     hooks,
     store,
+    overrides,
     storeTimeoutsMs: {
       live: options['etcd-healthcheck-timeout'],
       ready: options['etcd-readycheck-timeout'],
@@ -71,5 +75,11 @@ export function createHealth(options: HealthFlags, parts: HealthParts): ServerHe
     isInGrace: () => clock.now() < startedAtMs + options['livez-grace-period'],
     configurations: configurationFaults(parts),
   })
-  return { hooks, checks, run: (signal) => store.run(signal) }
+  return {
+    hooks,
+    checks,
+    run: async (signal) => {
+      await Promise.all([store, ...overrides].map((one) => one.run(signal)))
+    },
+  }
 }

@@ -1,4 +1,5 @@
 /** store-health: whether stored data can be read back and objects can be written, for the checks named after etcd. */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Store, StoreError } from '../../store/store.ts'
@@ -49,7 +50,8 @@ export class StoreHealth {
   /** Checks periodically until `signal` aborts, so that damage is logged even without health requests. */
   async run(signal: AbortSignal): Promise<void> {
     try {
-      for (; !signal.aborted; await this.#clock.sleep(lookEveryMs, signal)) await this.#condition()
+      for (; !signal.aborted; await backgroundOf(this.#clock).sleep(lookEveryMs, signal))
+        await this.#condition()
     } catch (error) {
       if (!signal.aborted) throw error
     }
@@ -57,7 +59,7 @@ export class StoreHealth {
 
   async #within(timeoutMs: number): Promise<Condition | undefined> {
     const { promise: late, resolve } = Promise.withResolvers<undefined>()
-    const cancel = this.#clock.after(timeoutMs, () => resolve(undefined))
+    const cancel = backgroundOf(this.#clock).after(timeoutMs, () => resolve(undefined))
     try {
       return await Promise.race([this.#condition(), late])
     } finally {

@@ -62,6 +62,7 @@ export function withoutRepeatedOwners(
   { warnings, isAdmitted }: { warnings: string[]; isAdmitted: boolean },
 ): void {
   const owners = metadata.ownerReferences ?? []
+  if (owners.length < 2) return
   const seen = new Set<string>()
   const repeated: string[] = []
   const kept = owners.filter((owner) => {

@@ -5,7 +5,7 @@
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { isRefusal } from '../../store/store.ts'
 import type { Entry } from '../watch-cache/entry.ts'
-import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { Caches } from '../watch-cache/caches.ts'
 
 /** What an attempt at a write is made on. */
 export interface Attempt {
@@ -20,7 +20,7 @@ export interface Attempt {
 
 /** `attempt` resolves with undefined when another writer was first: it is made again on the newer state. */
 export async function attemptWrite<T>(
-  cache: WatchCache,
+  cache: Caches,
   of: {
     readonly resource: Resource
     readonly key: string
@@ -29,14 +29,15 @@ export async function attemptWrite<T>(
   },
   attempt: (on: Attempt) => Promise<T | undefined>,
 ): Promise<T> {
-  const revisionNow = (): number | undefined => cache.collection(of.resource).get(of.key)?.revision
+  const own = cache.of(of.resource)
+  const revisionNow = (): number | undefined => own.collection(of.resource).get(of.key)?.revision
   // Whether the cache was at least as new as the store once since the request came.
-  let isKnown = !cache.isShared
+  let isKnown = !own.isShared
   for (;;) {
     const revision = revisionNow()
     const isNewest = (): boolean | Promise<boolean> => {
       if (isKnown) return revisionNow() === revision
-      return cache.current().then(() => {
+      return cache.catchUp(of.resource).then(() => {
         isKnown = true
         return revisionNow() === revision
       })

@@ -5,10 +5,11 @@ import { timestamp } from '../../component-base/clock.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { conflict, forbidden, notFound } from '../../machinery/objects/status-error.ts'
 import { Entry } from '../watch-cache/entry.ts'
-import { encodeForStore } from '../watch-cache/object-bytes.ts'
+import { encodedObject } from '../watch-cache/object-bytes.ts'
 import { attemptWrite, type Attempt } from './attempts.ts'
 import { workingDraft, workingState } from './working-state.ts'
-import { isReadyToGo, objectKey, type Registry } from './registry.ts'
+import { objectKey } from './object-key.ts'
+import { isReadyToGo, type Registry } from './registry.ts'
 import type { Strategy } from '../kinds/strategy.ts'
 import type { DeleteRequest, Written } from '../request/write.ts'
 
@@ -144,15 +145,17 @@ async function deleteOnce(
   strategy.prepareForDelete?.(draft)
 
   if (isReadyToGo(strategy, draft)) {
-    const removed = await registry.commit(request, key, current.revision, null, current.object())
+    const removed = await registry.commit(request, key, current.revision, {
+      remove: current.object(),
+    })
     if (removed === undefined) return undefined
     if (!dryRun) await strategy.afterDelete?.(old, registry.strategyContext(request))
     return { entry: removed, outcome: 'removed' }
   }
-  const bytes = encodeForStore(await objectKindOf(resource).toStored(draft))
-  if (new Entry(key, current.revision, bytes).bytes.equals(current.bytes)) {
+  const write = encodedObject(await objectKindOf(resource).toStored(draft))
+  if (new Entry(key, current.revision, write.bytes).bytes.equals(current.bytes)) {
     return (await isNewest()) ? { entry: current, outcome: 'terminating' } : undefined
   }
-  const written = await registry.commit(request, key, current.revision, bytes)
+  const written = await registry.commit(request, key, current.revision, { write })
   return written && { entry: written, outcome: 'terminating' }
 }

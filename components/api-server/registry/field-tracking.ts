@@ -14,10 +14,10 @@ import {
 import { createdFields } from '../../machinery/apply/created-fields.ts'
 import {
   capped,
-  creatorEntriesText,
   entriesOf,
   isReset,
   ownersOf,
+  type Creator,
   type Owners,
 } from '../../machinery/apply/managed-fields.ts'
 import { finished, type Steps } from '../../machinery/values/steps.ts'
@@ -100,10 +100,10 @@ export class FieldTracking {
   }
 
   /**
-   * The owners of a new object, before hooks change it, as the JSON text of its managedFields; undefined for none. Owners
-   * that the object came with are put on it instead, with its creator among them.
+   * The owner of a new object, before hooks change it; undefined for none. Owners that the object came with are put on it
+   * instead, with its creator among them.
    */
-  *created(object: KubeObject, write: TrackedWrite): Steps<string | undefined> {
+  *created(object: KubeObject, write: TrackedWrite): Steps<Creator | undefined> {
     const { resource } = write
     const kind = objectKindOf(resource)
     const { managedFields } = object.metadata
@@ -125,7 +125,7 @@ export class FieldTracking {
     }
     const fields = createdFields(kind.schema, kind.fromWorking(object), resetOnCreate(resource))
     if (fields === undefined) return undefined
-    return creatorEntriesText(this.asker(write, 'Update'), fields)
+    return { ...this.asker(write, 'Update'), fields }
   }
 
   /**

@@ -8,8 +8,10 @@ import { StatusError } from '../../machinery/objects/status-error.ts'
 import { asStatusError } from '../codec/respond.ts'
 import { deleteObject } from './delete.ts'
 import { managerOf } from './field-tracking.ts'
-import { objectKey, type Registry } from './registry.ts'
+import { objectKey } from './object-key.ts'
+import type { Registry } from './registry.ts'
 import {
+  noteMade,
   noteNamed,
   type Answer,
   type Filter,
@@ -17,6 +19,7 @@ import {
   type Next,
   type UserInfo,
 } from '../request/request.ts'
+import type { Written } from '../request/write.ts'
 
 export interface LocalClient {
   /** The newest committed state; undefined without one. Synchronous, from the watch cache. */
@@ -69,7 +72,7 @@ interface OwnRequest {
 }
 
 /** Runs `act` as the last step of a request. */
-type SendOwn = (to: OwnRequest, act: (write: OwnWrite) => Promise<unknown>) => Promise<void>
+type SendOwn = (to: OwnRequest, act: (write: OwnWrite) => Promise<Written>) => Promise<void>
 
 /** What `act` throws is an answer to the chain and an error to the caller, as for any client. */
 function sendOwn({ send, userAgent }: LocalClientOptions): SendOwn {
@@ -86,7 +89,13 @@ function sendOwn({ send, userAgent }: LocalClientOptions): SendOwn {
         context.resource = resource
         noteNamed(context, object)
         try {
-          await act({ user: ownUser, dryRun: false, manager, warnings: [] })
+          const { entry, outcome } = await act({
+            user: ownUser,
+            dryRun: false,
+            manager,
+            warnings: [],
+          })
+          if (outcome !== 'unchanged') noteMade(context, entry.key, entry.revision)
         } catch (error) {
           failure = error
           throw error

@@ -6,36 +6,24 @@ import type { Dialect } from '../../api/dialect.ts'
 import { objectKindOf } from '../../api/object-kind.ts'
 import type { Resources } from '../../api/resources.ts'
 import { defaultFeatureGates, type FeatureGates } from '../../api/feature-gates.ts'
-import { unattendedWarning } from '../../api/unattended-kinds.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject, ManagedFieldsEntry } from '../../machinery/objects/object.ts'
-import {
-  validateObjectMeta,
-  validateObjectMetaUpdate,
-} from '../../machinery/validation/object-meta-validation.ts'
+import { validateObjectMetaUpdate } from '../../machinery/validation/object-meta-validation.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import {
-  alreadyExists,
-  badRequest,
-  invalid,
-  isStatusError,
-  notFound,
-  type FieldError,
-} from '../../machinery/objects/status-error.ts'
+import { isStatusError, notFound } from '../../machinery/objects/status-error.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
 import { Entry } from '../watch-cache/entry.ts'
-import { encodeForStore } from '../watch-cache/object-bytes.ts'
+import { encodedObject, type EncodedObject } from '../watch-cache/object-bytes.ts'
 import { storeKey } from '../watch-cache/store-keys.ts'
-import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { Caches } from '../watch-cache/caches.ts'
 import { attemptWrite, type Attempt } from './attempts.ts'
 import { checkVersion } from './check-version.ts'
+import { createObject } from './create.ts'
 import {
   ensureNamespace,
-  fillNewMetadata,
   finalizerRules,
-  generateName,
   keepMetadata,
   specChanged,
   withoutRepeatedOwners,
@@ -47,19 +35,18 @@ import {
   hooksFor,
   isSameState,
   loadedFor,
-  namesVersion,
+  refuseInvalid,
   separate,
   type Update,
 } from './write-steps.ts'
+import { objectKey } from './object-key.ts'
 import { FieldTracking, setManagedFields } from './field-tracking.ts'
 import type { ServiceAllocator } from '../kinds/core/service-allocator.ts'
 import { refuseTooLarge, StoredObjects, type StoredObjectsOptions } from './stored-objects.ts'
 import { strategyOf } from './strategies.ts'
 import type { Strategy, StrategyContext } from '../kinds/strategy.ts'
+import { noteMade } from '../request/request.ts'
 import type { CreateRequest, UpdateRequest, Written, WriteTarget } from '../request/write.ts'
-
-/** A create by generateName tries this many names (upstream: RetryGenerateName). */
-const mostGeneratedNames = 8
 
 export interface RegistryOptions extends StoredObjectsOptions {
   readonly dialect: Dialect
@@ -72,11 +59,6 @@ export interface RegistryOptions extends StoredObjectsOptions {
   readonly serviceAllocator?: ServiceAllocator
   /** How long objects of a kind live after their last write; undefined or absent: until they are deleted. */
   readonly lifetimeMs?: (resource: Resource) => number | undefined
-}
-
-/** `namespace/name`, or the name alone for cluster-scoped resources. */
-export function objectKey(resource: Resource, namespace: string, name: string): string {
-  return resource.namespaced ? `${namespace}/${name}` : name
 }
 
 type UpdateAttempt = Attempt & { readonly current: Entry; readonly key: string }
@@ -93,8 +75,12 @@ export class Registry {
     this.stored = new StoredObjects(options)
   }
 
-  get cache(): WatchCache {
+  get cache(): Caches {
     return this.#options.cache
+  }
+
+  get admission(): AdmissionChain {
+    return this.#options.admission
   }
 
   get resources(): Resources {
@@ -130,108 +116,9 @@ export class Registry {
     return this.stored.get(resource, objectKey(resource, namespace, name), name)
   }
 
-  async create(request: CreateRequest): Promise<Written> {
-    const { object } = request
-    const base = object.metadata.generateName
-    const generates = request.name === undefined && !object.metadata.name && base
-    for (let attempt = 1; ; attempt += 1) {
-      if (generates) {
-        object.metadata.name = generateName(base, () => this.#options.clock.random())
-      }
-      try {
-        return await this.#createOnce(request, Boolean(generates))
-      } catch (error) {
-        const retry = generates && isStatusError(error, 'AlreadyExists')
-        if (!retry || attempt >= mostGeneratedNames) throw error
-      }
-    }
-  }
-
-  async #createOnce(request: CreateRequest, isNameGenerated: boolean): Promise<Written> {
-    const { resource, namespace, object, dryRun, warnings } = request
-    const { admission, clock } = this.#options
-    const strategy = this.strategy(resource)
-    if (strategy.begin !== undefined) await this.cache.refresh()
-    const context = this.strategyContext(request)
-    const isOfAnother = namesVersion(object)
-    ensureNamespace(object, namespace, resource.namespaced)
-    withoutRepeatedOwners(object, { warnings, isAdmitted: false })
-    strategy.applyDefaults?.(object, context)
-    const isLarge = request.context?.isLarge === true
-    const owners = await this.#ownerOf(request, context.nowMs, isLarge)
-    if (isLarge) await nextTurn()
-    fillNewMetadata(object, {
-      nowMs: context.nowMs,
-      uuid: clock.uuid(),
-      hasGeneration: strategy.hasGeneration === true,
-    })
-    const admitted: AdmissionRequest = {
-      ...admissionOf(request, { strategy, context, object }),
-      operation: 'CREATE',
-      subresource: '',
-      name: object.metadata.name ?? '',
-      old: undefined,
-      isNameGenerated,
-    }
-    await admission.mutate(admitted)
-    withoutRepeatedOwners(object, { warnings, isAdmitted: true })
-    try {
-      await this.#checkNew(request, { strategy, context, isLarge })
-      await admission.validate(admitted)
-      if (isLarge) await nextTurn()
-      // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
-      strategy.applyDefaults?.(object, context)
-      if (isOfAnother && !dryRun) {
-        throw badRequest('resourceVersion should not be set on objects to be created')
-      }
-      const name = object.metadata.name ?? ''
-      const written = await whileHolding(
-        request,
-        { strategy, context, object, old: undefined },
-        async () => {
-          const stored = await objectKindOf(resource).toStored(object)
-          const bytes = encodeForStore(stored, owners)
-          return await this.commit(request, objectKey(resource, namespace, name), 0, bytes)
-        },
-      )
-      if (written === undefined) throw alreadyExists(resource, name)
-      return { entry: written, outcome: 'created' }
-    } finally {
-      admitted.release?.()
-      strategy.release?.(object, context)
-    }
-  }
-
-  /** Prepares and validates a draft that plugins have changed; throws Invalid. */
-  async #checkNew(
-    { resource, object, warnings }: CreateRequest,
-    by: { strategy: Strategy; context: StrategyContext; isLarge: boolean },
-  ): Promise<void> {
-    const { context } = by
-    const strategy = await loadedFor(object, by.strategy)
-    if (by.isLarge) await nextTurn()
-    for (const text of strategy.warningsAsGiven?.(object, context) ?? []) warnings.push(text)
-    strategy.prepareForCreate?.(object, context)
-    this.#refuseInvalid(resource, object, [
-      ...validateObjectMeta(object.metadata, {
-        namespaced: resource.namespaced,
-        nameForm: strategy.nameForm ?? 'subdomain',
-        path: 'metadata',
-        ...finalizerRules(resource),
-      }),
-      ...(strategy.validate?.(object, context) ?? []),
-    ])
-    for (const text of strategy.warnings?.(object, undefined, context) ?? []) warnings.push(text)
-    const unattended = unattendedWarning(resource.storagePrefix, context.gates)
-    if (unattended !== undefined) warnings.push(unattended)
-  }
-
-  /** The managedFields of a new object, as text; undefined if the object carries them, or has none. */
-  #ownerOf(request: CreateRequest, nowMs: number, isLarge: boolean) {
-    const { object, resource, manager } = request
-    if (manager === undefined) return undefined
-    const write = { resource, subresource: '', manager, nowMs }
-    return this.tracking.run(resource, this.tracking.created(object, write), { isLarge })
+  /** Throws AlreadyExists; not for a name that it generates, of which it tries another. */
+  create(request: CreateRequest): Promise<Written> {
+    return createObject(this, request)
   }
 
   async update(request: UpdateRequest): Promise<Written> {
@@ -341,7 +228,7 @@ export class Registry {
     if (strategy.hasGeneration === true && specChanged(object, old, strategy.statusCounts)) {
       object.metadata.generation = (old.metadata.generation ?? 0) + 1
     }
-    this.#refuseInvalid(resource, object, [
+    refuseInvalid(resource, object, [
       ...validateObjectMetaUpdate(object.metadata, old.metadata, finalizerRules(resource)),
       ...(hooksFor(strategy, subresource)?.validateUpdate?.(object, old, context) ?? []),
     ])
@@ -357,7 +244,7 @@ export class Registry {
     const { resource } = request
     const next = await objectKindOf(resource).toStored(object)
     if (isReadyToGo(strategy, object)) {
-      const removed = await this.commit(request, key, current.revision, null, next)
+      const removed = await this.commit(request, key, current.revision, { remove: next })
       if (removed === undefined) return undefined
       if (!request.dryRun) await strategy.afterDelete?.(object, context)
       return { entry: removed, outcome: 'removed' }
@@ -370,14 +257,10 @@ export class Registry {
       // What the object takes outside of itself may have changed it.
       const last =
         strategy.begin === undefined ? next : await objectKindOf(resource).toStored(object)
-      return await this.commit(request, key, current.revision, encodeForStore(last))
+      return await this.commit(request, key, current.revision, { write: encodedObject(last) })
     })
     if (written === undefined) return undefined
     return { entry: written, outcome: 'updated' }
-  }
-
-  #refuseInvalid(resource: Resource, object: KubeObject, errors: readonly FieldError[]): void {
-    if (errors.length > 0) throw invalid(resource, object.metadata.name ?? '', errors)
   }
 
   /** Both phases of admission, for what is not a plain write: deletions and actions below an object. */
@@ -387,21 +270,22 @@ export class Registry {
   }
 
   /**
-   * One commit: `value` is a draft to encode, bytes already encoded, or null to delete (then `last` is the state that
-   * went). Undefined when the compare was lost; then the cache holds the winner's state.
+   * One commit. Undefined when the compare was lost; then the cache holds the winner's state. A removed object's entry shows
+   * its last state.
    */
   async commit(
-    target: WriteTarget,
+    target: Pick<WriteTarget, 'resource' | 'dryRun' | 'context'>,
     key: string,
     expectedRevision: number,
-    value: KubeObject | Buffer | null,
-    last?: KubeObject,
+    change: { readonly write: EncodedObject } | { readonly remove: KubeObject },
   ): Promise<Entry | undefined> {
-    const { store, cache, lifetimeMs } = this.#options
-    const written = value ?? last ?? { metadata: {} }
-    const bytes = Buffer.isBuffer(written) ? written : encodeForStore(written)
-    if (value !== null) refuseTooLarge(bytes)
+    const { store, lifetimeMs } = this.#options
+    const cache = this.cache.of(target.resource)
+    const write = 'write' in change ? change.write : undefined
+    const { bytes } = 'write' in change ? change.write : encodedObject(change.remove)
+    if (write !== undefined) refuseTooLarge(bytes)
     if (target.dryRun) {
+      if (target.context !== undefined) target.context.isDryRun = true
       await cache.refresh()
       const there = cache.collection(target.resource).get(key)
       if ((there?.revision ?? 0) !== expectedRevision) return undefined
@@ -411,13 +295,15 @@ export class Registry {
     const result = await store.txn({
       key: keyText,
       expectedRevision,
-      value: value === null ? null : this.stored.toStorage(target.resource, keyText, bytes),
+      value: write === undefined ? null : this.stored.toStorage(target.resource, keyText, write),
       expiresAfterMs: lifetimeMs?.(target.resource),
     })
     if (!result.ok) {
-      await cache.applied(result.current?.modRevision ?? (await store.revision()))
+      const seen = result.current?.modRevision
+      await (seen === undefined ? cache.current() : cache.applied(seen))
       return undefined
     }
+    if (target.context !== undefined) noteMade(target.context, key, result.revision)
     // The commit is in the cache already, nearly always.
     if (cache.revision < result.revision) await cache.applied(result.revision)
     const entry = cache.collection(target.resource).get(key)

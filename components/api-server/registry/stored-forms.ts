@@ -15,7 +15,7 @@ import {
 } from '../../machinery/protobuf/protobuf-reader.ts'
 import { decode } from '../../machinery/schema/decode.ts'
 import type { StructSchema } from '../../machinery/schema/schema.ts'
-import { protobufBody } from '../encoding/protobuf-form.ts'
+import { protobufBodies } from '../encoding/protobuf-form.ts'
 import {
   isEncrypted,
   readsPlainOnly,
@@ -61,15 +61,21 @@ function isStoredAsProtobuf({ package: own }: Resource): boolean {
   return !/^(apiextensions|apiregistration)\//.test(own)
 }
 
+type ToProtobuf = (bytes: Buffer, objectOf: (() => KubeObject) | undefined) => Buffer
+
 /** Bytes that are no object of the stored version stay as they are: a saved cluster may hold some. */
-function toProtobuf({ kind, storageVersion }: Resource, bytes: Buffer): Buffer {
+function toProtobuf({ kind, storageVersion }: Resource): ToProtobuf {
   const { package: own, apiVersion } = storageVersion
-  try {
-    const object = JSON.parse(bytes.toString()) as KubeObject
-    if (object.kind !== kind || object.apiVersion !== apiVersion) return bytes
-    return protobufBody(schemaOf(`${own}.${kind}`), object, { apiVersion, kind })
-  } catch {
-    return bytes
+  let write: ((object: KubeObject) => Buffer) | undefined
+  return (bytes, objectOf) => {
+    try {
+      const object = objectOf?.() ?? (JSON.parse(bytes.toString()) as KubeObject)
+      if (object.kind !== kind || object.apiVersion !== apiVersion) return bytes
+      write ??= protobufBodies(schemaOf(`${own}.${kind}`), { apiVersion, kind })
+      return write(object)
+    } catch {
+      return bytes
+    }
   }
 }
 
@@ -161,6 +167,7 @@ class StoredForm implements Transformer {
   /** Undefined for custom resources. */
   readonly #resource: Resource | undefined
   readonly #writesProtobuf: boolean
+  readonly #toProtobuf: ToProtobuf
   readonly prepare?: (stored: Buffer) => Promise<void> | undefined
   readonly isLasting: boolean
 
@@ -171,6 +178,7 @@ class StoredForm implements Transformer {
     this.#options = options
     this.#encryption = of.encryption
     this.#resource = of.resource
+    this.#toProtobuf = of.resource === undefined ? (bytes) => bytes : toProtobuf(of.resource)
     const hasProtobuf = of.resource !== undefined && isStoredAsProtobuf(of.resource)
     this.#writesProtobuf = options.writesProtobuf && hasProtobuf
     this.isLasting = options.encryption === undefined
@@ -178,12 +186,10 @@ class StoredForm implements Transformer {
     if (prepare !== undefined) this.prepare = prepare
   }
 
-  toStorage(bytes: Buffer, key: string): Buffer {
+  toStorage(bytes: Buffer, key: string, objectOf?: () => KubeObject): Buffer {
     const encryption = this.#encryption
-    const resource = this.#resource
     const { pathOf } = this.#options
-    const plain =
-      resource !== undefined && this.#writesProtobuf ? toProtobuf(resource, bytes) : bytes
+    const plain = this.#writesProtobuf ? this.#toProtobuf(bytes, objectOf) : bytes
     return encryption === undefined ? plain : encryption.toStorage(plain, pathOf(key))
   }
 

@@ -4,14 +4,19 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import type { Store } from '../../store/store.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
 import type { Entry } from '../watch-cache/entry.ts'
+import { storedObject, type EncodedObject } from '../watch-cache/object-bytes.ts'
 import { UndecodableError, type Unreadable } from '../watch-cache/unreadable.ts'
 import { storeKey } from '../watch-cache/store-keys.ts'
-import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { Caches } from '../watch-cache/caches.ts'
 import { corruptList, corruptObject, notReady } from './corrupt-objects.ts'
 
+/** What objects are read from and written to one by one. */
+export type ObjectStore = Pick<Store, 'get' | 'txn'>
+
 export interface StoredObjectsOptions {
-  readonly store: Store
-  readonly cache: WatchCache
+  /** Where each key lies. */
+  readonly store: ObjectStore
+  readonly cache: Caches
   /** The cache's own; absent: objects are stored as they are. */
   readonly transformers?: StorageTransformers | undefined
   /** The gate AllowUnsafeMalformedObjectDeletion: errors name the keys of what cannot be read, and it may be deleted. */
@@ -95,21 +100,25 @@ export class StoredObjects {
   }
 
   /** Removes a key whatever it holds, if it still holds that; false if another client was first. */
-  async remove(unreadable: Unreadable): Promise<boolean> {
-    const { store, cache } = this.#options
+  async remove(resource: Resource, unreadable: Unreadable): Promise<boolean> {
+    const { store } = this.#options
+    const cache = this.#options.cache.of(resource)
     const { storeKey: key, revision } = unreadable
     const result = await store.txn({ key, expectedRevision: revision, value: null })
-    const seen = result.ok
-      ? result.revision
-      : (result.current?.modRevision ?? (await store.revision()))
-    await cache.applied(seen)
+    const seen = result.ok ? result.revision : result.current?.modRevision
+    await (seen === undefined ? cache.current() : cache.applied(seen))
     return result.ok
   }
 
-  /** What is to be stored for these bytes. */
-  toStorage(resource: Resource, keyText: string, bytes: Buffer): Buffer {
-    const transformer = this.#options.transformers?.of(resource.storagePrefix)
-    return transformer === undefined ? bytes : transformer.toStorage(bytes, keyText)
+  /** What is to be stored for the object, whose JSON the cache takes when the store shows that. */
+  toStorage(resource: Resource, keyText: string, encoded: EncodedObject): Buffer {
+    const { transformers, cache } = this.#options
+    const transformer = transformers?.of(resource.storagePrefix)
+    const { bytes } = encoded
+    if (transformer === undefined) return bytes
+    const stored = transformer.toStorage(bytes, keyText, () => storedObject(encoded))
+    if (stored !== bytes) cache.of(resource).ownWrites.note(keyText, stored, bytes)
+    return stored
   }
 
   /**
@@ -118,7 +127,7 @@ export class StoredObjects {
    */
   async isStale(resource: Resource, entry: Entry): Promise<boolean> {
     const { store, cache, transformers } = this.#options
-    if (cache.isOutdated(entry)) return true
+    if (cache.of(resource).isOutdated(entry)) return true
     const { key, revision } = entry
     const transformer = transformers?.of(resource.storagePrefix)
     if (transformer === undefined || transformer.isLasting === true) return false

@@ -7,7 +7,8 @@ import { forbidden, invalid } from '../../machinery/objects/status-error.ts'
 import { ignoreReadErrorsField } from '../codec/write-options.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { AuthorizationAttributes } from '../request/request.ts'
-import { objectKey, type Registry } from './registry.ts'
+import { objectKey } from './object-key.ts'
+import type { Registry } from './registry.ts'
 import type { WriteTarget } from '../request/write.ts'
 
 const verb = 'unsafe-delete-ignore-read-errors'
@@ -56,6 +57,6 @@ export async function deleteUnreadable(
       dryRun: false,
       warnings,
     })
-    if (await registry.stored.remove(unreadable)) return
+    if (await registry.stored.remove(resource, unreadable)) return
   }
 }

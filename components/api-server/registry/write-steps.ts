@@ -1,5 +1,7 @@
 /** Steps of writes that are pure: what a draft keeps of the current state, and what plugins and hooks see of it. */
 import { deepEqual, type KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { invalid, type FieldError } from '../../machinery/objects/status-error.ts'
 import type { Strategy, StrategyContext, SubresourceStrategy } from '../kinds/strategy.ts'
 import type { CreateRequest, UpdateRequest } from '../request/write.ts'
 import { isSameOwners } from './field-tracking.ts'
@@ -15,11 +17,14 @@ export interface Update {
 
 /** Keeps spec and status apart: a plain update cannot touch status, a status update nothing else. */
 export function separate(
-  { resource, subresource }: UpdateRequest,
+  { resource, subresource, context }: UpdateRequest,
   { strategy, object, old }: Pick<Update, 'strategy' | 'object' | 'old'>,
 ): void {
   if (subresource === '') {
     if (!resource.subresources.some(({ name }) => name === 'status')) return
+    const status: unknown = object['status']
+    if (context !== undefined && status !== undefined && !deepEqual(status, old['status']))
+      context.isStatusIgnored = true
     if (old['status'] === undefined) delete object['status']
     else object['status'] = old['status']
     return
@@ -73,4 +78,13 @@ export function isSameState(object: KubeObject, old: KubeObject): boolean {
   if (!isSameOwners(object.metadata.managedFields, managedFields)) return false
   const metadata = { ...object.metadata, resourceVersion, managedFields }
   return deepEqual({ ...object, metadata }, old)
+}
+
+/** Throws Invalid. */
+export function refuseInvalid(
+  resource: Resource,
+  { metadata }: KubeObject,
+  errors: readonly FieldError[],
+): void {
+  if (errors.length > 0) throw invalid(resource, metadata.name ?? '', errors)
 }

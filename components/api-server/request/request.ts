@@ -81,7 +81,7 @@ export interface RequestContext {
   readonly yaml: Pick<YamlBodies, 'read' | 'write'>
   /** Set when the body is large: processing it takes several turns of the event loop. */
   isLarge?: boolean
-  /** Set for watches: aborts when the caller's credential or permission becomes invalid. */
+  /** Set for watches and followers of the request journal: aborts when the caller's credential or permission becomes invalid. */
   lost?: AbortSignal
   /** Set for watches that begin with the present state: resolves once all of it was taken from the cache to be sent. */
   started?: Promise<void>
@@ -91,10 +91,54 @@ export interface RequestContext {
   warnings: string[]
   /** Annotations for the audit record: `part/name` gets the dialect's domain; a name with a leading slash is complete. */
   annotations: Record<string, string>
+  /** Which authenticator accepted the credential; undefined for an anonymous user. */
+  authenticator?: string
+  /** The user that impersonates `user`. */
+  impersonator?: string
+  /** What the request has written. */
+  made?: MadeRevisions
+  /** Of an update: the resourceVersion in its body, '' for one without. Of a create: undefined. */
+  sentVersion?: string
+  /** Of a create: whether its body names an owner. */
+  isOwned?: boolean
+  /** The write changes the status, where that takes a request to the sub-resource `status`: what it says of the status is ignored. */
+  isStatusIgnored?: boolean
+  /** The write is a dry run, as its options say. */
+  isDryRun?: boolean
+  /** The message of the Status that answers it. */
+  failure?: string
   /** How the body names its object, for the audit record; undefined without an audit record. */
   named?: NamedObject
   /** The audit record; undefined without one. */
   audit?: AuditRecord
+  /** Undefined when the lab had no faults as it came. */
+  faults?: MetFaults
+}
+
+/** The commits of one request. */
+export interface MadeRevisions {
+  /** Of the newest: `namespace/name` or `name`. */
+  key: string
+  /** Oldest first. */
+  readonly revisions: number[]
+}
+
+const mostRevisions = 1000
+
+/** Notes a commit of the request. */
+export function noteMade(
+  context: Pick<RequestContext, 'made'>,
+  key: string,
+  revision: number,
+): void {
+  const { made } = context
+  if (made === undefined) {
+    context.made = { key, revisions: [revision] }
+    return
+  }
+  made.key = key
+  if (made.revisions.length === mostRevisions) made.revisions.shift()
+  made.revisions.push(revision)
 }
 
 /** How a request's body names its object (upstream: audit.LogRequestObject). */
@@ -113,6 +157,16 @@ export function noteNamed(context: RequestContext, { metadata }: KubeObject): vo
   if (namespace) context.named.namespace = namespace
   if (uid) context.named.uid = uid
   if (resourceVersion) context.named.resourceVersion = resourceVersion
+}
+
+/** What faults of the lab do to one request. */
+export interface MetFaults {
+  /** The ids of those that have fired for it, each once. */
+  readonly fired: readonly string[]
+  /** Called once, when the user is known: delays the request, rejects it, or passes it on. */
+  meet(context: RequestContext, next: Next): Promise<Answer>
+  /** By how much the state that a read shows is old; undefined for the newest. The handler that can show it asks once. */
+  staleMs(): number | undefined
 }
 
 /** The next step of the chain. */

@@ -17,8 +17,11 @@ export interface WriteTarget {
   readonly manager?: string
   /** Texts for `Warning` headers, appended to. */
   readonly warnings: string[]
-  /** The client's request, for admission webhooks and the audit record; absent for the server's own writes. */
-  readonly context?: Pick<RequestContext, 'info' | 'annotations' | 'isLarge'>
+  /** The client's request, for admission webhooks and what is recorded of it; absent for the server's own writes. */
+  readonly context?: Pick<
+    RequestContext,
+    'info' | 'annotations' | 'isLarge' | 'made' | 'isDryRun' | 'isStatusIgnored'
+  >
   /** Skips admission, which has run for the request that this is part of (an eviction, a binding). */
   readonly isAdmitted?: true
 }

@@ -29,15 +29,19 @@ async function send(chunks: AsyncIterable<Buffer>, sink: ResponseSink): Promise<
   }
 }
 
-/** `?form=without-secrets` leaves out the data of Secrets; `?form=backup` leaves out nothing. */
+/**
+ * `?form=without-secrets` leaves out the data of Secrets; `?form=backup` leaves out nothing. `fault`: why the cluster cannot be
+ * saved at all; the caller gets it with 400.
+ */
 export async function answerState(
   context: RequestContext,
-  options: Omit<SavedStateOptions, 'form'>,
+  options: Omit<SavedStateOptions, 'form'> & { readonly fault?: string | undefined },
 ): Promise<FormedAnswer> {
   const { http, info, user } = context
   if (http.method !== 'GET') throw methodNotAllowed()
   if (!user.groups.includes(privilegedGroup))
     throw forbiddenError(attributesOf(context), `it is for the group ${privilegedGroup}`)
+  if (options.fault !== undefined) throw badRequest(`the cluster cannot be saved: ${options.fault}`)
   const asked = info.query.get('form') ?? 'whole'
   const form = savedForms.find((one) => one === asked)
   if (form === undefined)

@@ -7,6 +7,7 @@ import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
 import { EndpointReconciler } from '../controllers/endpoint-reconciler.ts'
 import { identityLease, serverIdentity } from '../controllers/identity-lease.ts'
 import { writeStorageVersions } from '../controllers/storage-versions.ts'
+import { takeFaultCommands } from '../faults/fault-commands.ts'
 import { InFlight } from '../filters/turn-away.ts'
 import { OpenWatches } from '../handlers/open-watches.ts'
 import { firstAddress } from '../kinds/core/service-allocator.ts'
@@ -17,7 +18,7 @@ import { printState } from './print-state.ts'
 import { openSecurity } from './security.ts'
 import { createServing, type Serving, type ServingParts } from './serving.ts'
 import { settingsOf } from './settings.ts'
-import { openState, storeInitialState, type GivenStore, type State } from './state.ts'
+import { closeStores, openState, storeInitialState, type GivenStore, type State } from './state.ts'
 import { createWrites } from './writes.ts'
 
 /** Writes what every cluster has: namespaces, roles, priorities, the server's own Service. */
@@ -114,6 +115,7 @@ export async function runApiServer(
   const settings = settingsOf(context)
   if (options['print-state'] !== undefined) return await printState(settings, process.stdout)
   if (options['initial-state-only']) return await storeInitialState(settings)
+  if (context.commands !== undefined) takeFaultCommands(context.commands, settings.faults)
   // Background work ends after the listener, so that requests in flight finish first.
   const inner = new AbortController()
   const stopping = new AbortController()
@@ -131,6 +133,7 @@ export async function runApiServer(
     inFlight: new InFlight(),
     openWatches: new OpenWatches(),
   }
+  settings.faults.onChange = () => from.openWatches.wake()
   const serving = await createServing(from)
   const { listener, handler, health, audit, parts } = serving
   const listenerStop = new AbortController()
@@ -161,6 +164,6 @@ export async function runApiServer(
     await Promise.allSettled(background)
     await Promise.all([audit?.sink.close(), parts.yaml.close()])
     state.encrypted?.encryption.close()
-    await state.store.close()
+    await closeStores(state)
   }
 }

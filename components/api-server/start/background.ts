@@ -1,6 +1,6 @@
 /** background: the work beside requests: it follows files, expires and compacts, and keeps the server's own objects. */
 import { Compactor } from '../../store/compactor.ts'
-import { followSize } from '../../store/store-size.ts'
+import { followSizes } from '../../store/store-size.ts'
 import { ensureAuthenticationInfo } from '../controllers/authentication-info.ts'
 import { forgetting } from '../controllers/forgetting.ts'
 import { keepReadable } from '../controllers/keep-readable.ts'
@@ -49,7 +49,8 @@ export function startBackground(
 ): Promise<void>[] {
   const { settings, state, security } = from
   const { options, clock, log } = settings
-  const { cache, store, storeCertificates, expiry, encrypted, following } = state
+  const { cache, storeFiles, expiry, encrypted, following } = state
+  const stores = [state.store, ...state.overrides.map(({ store }) => store)]
   const { hooks } = serving.health
   const sizeEveryMs = options['etcd-db-metric-poll-interval']
   const followsFile = options['encryption-provider-config-automatic-reload']
@@ -60,9 +61,9 @@ export function startBackground(
     ...compacting(from, signal),
     ...(sizeEveryMs === 0
       ? []
-      : [followSize({ ...settings, store, everyMs: sizeEveryMs, signal })]),
-    ...(storeCertificates === undefined ? [] : [storeCertificates.run({ clock, log, signal })]),
-    forgetting({ cache, store, clock, signal }),
+      : [followSizes({ ...settings, stores, everyMs: sizeEveryMs, signal })]),
+    ...(storeFiles === undefined ? [] : [storeFiles.run({ clock, log, signal })]),
+    forgetting({ cache, stores, clock, signal }),
     security.authentication.run(signal),
     security.authorization.run(signal),
     ...(serving.flowControl === undefined ? [] : [serving.flowControl.run(signal)]),

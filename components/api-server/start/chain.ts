@@ -1,14 +1,17 @@
 /** chain: the filters of every request, in visit order, and the function that joins them. */
 import type { Audit } from '../audit/audit.ts'
+import { meetFaults, sendAnswers } from '../faults/fault-filters.ts'
 import { auditAnswer, auditRequest } from '../filters/audit.ts'
 import { authenticate } from '../filters/authenticate.ts'
 import { authorize } from '../filters/authorize.ts'
+import { tellTime } from '../filters/cluster-time.ts'
 import { compress } from '../filters/compress.ts'
 import { decorate } from '../filters/decorate.ts'
 import { goaway } from '../filters/goaway.ts'
 import { impersonate } from '../filters/impersonate.ts'
 import { maxInFlight } from '../filters/max-in-flight.ts'
 import { priorityAndFairness } from '../filters/priority-and-fairness.ts'
+import type { RequestJournal } from '../filters/request-journal.ts'
 import { recheck } from '../filters/recheck.ts'
 import { recover } from '../filters/recover.ts'
 import { storageVersionPrecondition } from '../filters/storage-version-precondition.ts'
@@ -45,6 +48,7 @@ export function filtersOf(options: {
   /** The same two, without metrics. */
   uncounted: { authenticateRequest: AuthenticateRequest; authorizer: Authorizer }
   denied: DeniedRequests
+  journal: RequestJournal
   measure: Filter
   underWay: UnderWay | undefined
   /** Undefined: max-in-flight limits requests instead. */
@@ -53,11 +57,16 @@ export function filtersOf(options: {
   pendingVersions: PendingStorageVersions | undefined
   inFlight: InFlight
 }): Filter[] {
-  const { server, parts, audit, authenticateRequest, authorizer, denied, measure } = options
+  const { server, parts, audit, authenticateRequest, authorizer, denied, journal, measure } =
+    options
   const { uncounted, flowControl, pendingVersions } = options
   const { dialect, clock, log } = parts
   return [
     ...underWayOf(options.underWay),
+    tellTime(clock),
+    // Outside of what records answers: a write whose answer is lost is recorded as what it was.
+    sendAnswers(parts.faults, clock, options.underWay),
+    journal.filter,
     ...(audit === undefined ? [] : [auditAnswer(audit)]),
     measure,
     ...(server['goaway-chance'] === 0
@@ -71,6 +80,9 @@ export function filtersOf(options: {
     authenticate(authenticateRequest, log, denied),
     ...(audit === undefined ? [] : [auditRequest(audit)]),
     impersonate(authorizer, denied, dialect),
+    // Before flow control and authorization, as if the server were out of reach or out of order: what a fault delays takes no seat, and
+    // what it rejects says nothing about rights. Behind impersonation, so that rules see the user that rights are checked for.
+    meetFaults,
     flowControl === undefined
       ? maxInFlight({
           reading: server['max-requests-inflight'],
@@ -89,13 +101,15 @@ export function ownFiltersOf(options: {
   audit: Audit | undefined
   authorizer: Authorizer
   denied: DeniedRequests
+  journal: RequestJournal
   measure: Filter
   underWay: UnderWay | undefined
 }): Filter[] {
-  const { parts, audit, authorizer, denied, measure, underWay } = options
+  const { parts, audit, authorizer, denied, journal, measure, underWay } = options
   const { log } = parts
   return [
     ...underWayOf(underWay),
+    journal.filter,
     ...(audit === undefined ? [] : [auditAnswer(audit)]),
     measure,
     recover(log),

@@ -3,6 +3,7 @@ import type { Aggregator } from '../aggregation/aggregator.ts'
 import { issuerDocuments } from '../authn/issuer-documents.ts'
 import { createCurrentDiscovery } from '../discovery/discovery.ts'
 import type { DeniedRequests } from '../filters/denied-requests.ts'
+import type { RequestJournal } from '../filters/request-journal.ts'
 import type { FlowControl } from '../flow-control/flow-control.ts'
 import { flowDump } from '../flow-control/flow-dumps.ts'
 import { answerNonResource, type NonResourceParts } from '../handlers/non-resource.ts'
@@ -16,6 +17,7 @@ import type { Answer, RequestContext } from '../request/request.ts'
 import type { Routes } from './router.ts'
 import type { Security } from './security.ts'
 import type { Settings } from './settings.ts'
+import { cannotBeSaved } from './etcd-overrides.ts'
 import { stateToSave } from './print-state.ts'
 import type { State } from './state.ts'
 import type { Writes } from './writes.ts'
@@ -29,6 +31,7 @@ interface DocumentParts {
   readonly aggregator: Aggregator
   readonly checks: readonly HealthCheck[]
   readonly denied: DeniedRequests
+  readonly journal: RequestJournal
   readonly flowControl: FlowControl | undefined
   /** The `host:port` that clients connect to. Final once the server listens. */
   readonly address: () => string
@@ -67,13 +70,16 @@ function nonResourceParts(of: DocumentParts): NonResourceParts {
 /** The handler of non-resource paths. It returns undefined for unknown paths. */
 export function createDocuments(of: DocumentParts): Routes['nonResource'] {
   const nonResource = nonResourceParts(of)
-  const { security, denied, parts, settings, flowControl: control } = of
-  const { cache } = parts
-  const from = { ...security, denied, reader: cache, changes: cache, dialect: settings.dialect }
+  const { security, denied, journal, parts, settings, flowControl: control } = of
+  const { cache, openWatches } = parts
+  const { dialect } = settings
+  const changes = { reader: cache, changes: cache }
+  const from = { ...security, ...changes, denied, journal, openWatches, dialect }
   const saved = async (request: RequestContext): Promise<Answer | undefined> => {
     if (request.info.path !== '/debug/state') return undefined
     const { answerState } = await import('../saving/answer-state.ts')
-    return await answerState(request, stateToSave(settings, of.state))
+    const fault = of.state.overrides.length === 0 ? undefined : cannotBeSaved
+    return await answerState(request, { ...stateToSave(settings, of.state), fault })
   }
   const dumped = ({ info }: RequestContext): Answer | undefined => {
     const text = control && flowDump(info, { control, clock: settings.clock })

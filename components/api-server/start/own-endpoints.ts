@@ -8,7 +8,7 @@ import type { LocalClient } from '../registry/local-client.ts'
 import type { Settings } from './settings.ts'
 import type { State } from './state.ts'
 
-/** Undefined: nobody but this server has any, and it writes them once, at its start. */
+/** Undefined: this server is the only one, and writes them once, at its start. */
 export type OwnEndpoints = EndpointReconciler | 'none' | undefined
 
 export function ownEndpointsOf(

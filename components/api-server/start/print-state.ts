@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { StartError } from '../../component-base/component.ts'
 import { SavedClusterError, savedForms, savedLines } from '../../store/saved-cluster.ts'
 import type { SavedStateOptions } from '../saving/saved-state.ts'
+import { refuseOverridesWith } from './etcd-overrides.ts'
 import { encryptionOf } from './flag-files.ts'
 import { openStorage, storedFormsOf } from './open-storage.ts'
 import type { Settings } from './settings.ts'
@@ -27,6 +28,7 @@ export function stateToSave(
 /** Opens the store, writes and closes it. Rejects with a StartError for what cannot be saved. */
 export async function printState(settings: Settings, output: Writable): Promise<void> {
   const { options } = settings
+  refuseOverridesWith(options, 'print-state')
   const encrypted = await encryptionOf(settings)
   const transformers = storedFormsOf(settings, encrypted)
   const { store } = await openStorage(settings)

@@ -6,7 +6,7 @@ import { createMetrics, declareProcessMetrics } from '../../component-base/metri
 import { qualifiedName, type Resource } from '../../machinery/objects/resource.ts'
 import { metricsRelease, type VersionInfo } from '../discovery/version.ts'
 import { splitStoreKey } from '../watch-cache/store-keys.ts'
-import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { Caches } from '../watch-cache/caches.ts'
 
 /** The metrics that need no part of the server. */
 export function createServerMetrics(options: {
@@ -69,7 +69,7 @@ export function storedTypes(resources: readonly Resource[]): (key: string) => st
 /** Counts the stored objects of each resource. */
 export function declareCacheMetrics(
   metrics: Metrics,
-  cache: WatchCache,
+  cache: Caches,
   resources: readonly Resource[],
 ): void {
   const nameOf = storedNames(resources)

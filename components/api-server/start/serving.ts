@@ -8,10 +8,12 @@ import type { Audit } from '../audit/audit.ts'
 import { measuredAuthentication } from '../authn/authentication-metrics.ts'
 import { measuredAuthorizer } from '../authz/authorization-metrics.ts'
 import { continueTokenKey, createContinueTokens } from '../codec/continue-token.ts'
+import { dialBy } from '../egress/egress-selector.ts'
 import type { NodeAgentCredentials } from '../egress/node-agents.ts'
 import { NodeSummaryReader } from '../egress/node-summaries.ts'
 import { YamlBodies } from '../encoding/yaml-bodies.ts'
 import { createDeniedRequests, type DeniedRequests } from '../filters/denied-requests.ts'
+import { createRequestJournal, type RequestJournal } from '../filters/request-journal.ts'
 import { createRequestMetrics } from '../filters/request-metrics.ts'
 import type { InFlight } from '../filters/turn-away.ts'
 import type { FlowControl } from '../flow-control/flow-control.ts'
@@ -38,6 +40,7 @@ import type { Settings } from './settings.ts'
 import { storedCounts } from './stored-counts.ts'
 import type { State } from './state.ts'
 import { mayUpgrade, webSocketUpgrade } from './websocket-upgrade.ts'
+import { defaultHistoryMs } from '../watch-cache/watch-cache.ts'
 import type { Writes } from './writes.ts'
 
 export interface ServingParts {
@@ -91,7 +94,10 @@ async function partsOf({ settings, state, security, writes, openWatches }: Servi
   } satisfies Parts
 }
 
-function nodeAgentsOf({ options, files }: Settings, { egress }: Security): NodeAgentCredentials {
+function nodeAgentsOf(
+  { options, files, routes }: Settings,
+  { egress }: Security,
+): NodeAgentCredentials {
   const fileOf = (
     name: 'kubelet-client-certificate' | 'kubelet-client-key' | 'kubelet-certificate-authority',
   ) => {
@@ -102,7 +108,9 @@ function nodeAgentsOf({ options, files }: Settings, { egress }: Security): NodeA
     cert: fileOf('kubelet-client-certificate'),
     key: fileOf('kubelet-client-key'),
     ca: fileOf('kubelet-certificate-authority'),
-    dial: egress.cluster,
+    get dial() {
+      return egress.cluster ?? dialBy(routes)
+    },
   }
 }
 
@@ -133,6 +141,7 @@ interface ChainParts {
   readonly parts: Parts
   readonly audit: Audit | undefined
   readonly denied: DeniedRequests
+  readonly journal: RequestJournal
   readonly flowControl: FlowControl | undefined
   readonly routes: Routes
   readonly storageVersions: OwnStorageVersions | undefined
@@ -141,13 +150,13 @@ interface ChainParts {
 /** The chain for clients, and a client for the server's own requests. */
 function chainsOf(
   { settings, security, inFlight }: ServingParts,
-  { parts, audit, denied, flowControl, routes, storageVersions }: ChainParts,
+  { parts, audit, denied, journal, flowControl, routes, storageVersions }: ChainParts,
 ): { readonly handler: Send; readonly ownClient: LocalClient } {
   const { options, clock, metrics, served, version, underWay } = settings
   const { authentication, authorization } = security
   const authorizer = measuredAuthorizer(authorization.authorizer, metrics, clock)
   const measure = createRequestMetrics(metrics, clock)
-  const common = { parts, audit, authorizer, denied, measure, underWay }
+  const common = { parts, audit, authorizer, denied, journal, measure, underWay }
   const { authenticateRequest } = authentication
   const filters = filtersOf({
     ...common,
@@ -204,7 +213,7 @@ function listenerOf(
   { settings, security }: ServingParts,
   { handler, isElsewhere }: { handler: Send; isElsewhere: Aggregator['isElsewhere'] },
 ): HttpsServer {
-  const { options, dialect, drainMs = defaultLimits.drainMs, log } = settings
+  const { options, dialect, drainMs = defaultLimits.drainMs, suspension, log } = settings
   return createHttpsServer({
     host: options['bind-address'],
     port: options['secure-port'],
@@ -213,6 +222,7 @@ function listenerOf(
     upgrade: webSocketUpgrade({ handle: handler, dialect, log, isElsewhere }),
     mayUpgrade: mayUpgrade(isElsewhere),
     limits: { drainMs: drainMs + options['shutdown-watch-termination-grace-period'] },
+    suspension,
     log,
   })
 }
@@ -235,6 +245,7 @@ export async function createServing(from: ServingParts): Promise<Serving> {
   })
   let address = `${options['advertise-address']}:${options['secure-port']}`
   const denied = createDeniedRequests({ log, dialect })
+  const journal = createRequestJournal({ clock, dialect, keepMs: defaultHistoryMs })
   const flowControl = flowControlOf(from)
   const nonResource = createDocuments({
     settings,
@@ -245,6 +256,7 @@ export async function createServing(from: ServingParts): Promise<Serving> {
     aggregator,
     checks: health.checks,
     denied,
+    journal,
     flowControl,
     address: () => address,
   })
@@ -256,6 +268,7 @@ export async function createServing(from: ServingParts): Promise<Serving> {
     parts,
     audit,
     denied,
+    journal,
     flowControl,
     routes,
     storageVersions,

@@ -7,14 +7,17 @@ import { servedResources } from '../../api/runtime-config.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError, type ComponentContext } from '../../component-base/component.ts'
 import { diskFiles } from '../../component-base/files.ts'
+import type { Routes } from '../../component-base/routes.ts'
 import type { Files } from '../../component-base/files.ts'
 import { FlagError } from '../../component-base/flags.ts'
 import type { Log } from '../../component-base/log.ts'
 import { showHiddenFault, type Metrics } from '../../component-base/metrics.ts'
+import type { Suspension } from '../../component-base/suspension.ts'
 import type { UnderWay } from '../../component-base/under-way.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { apiServerFlags, ApiServerOptions } from '../configuration/options.ts'
 import { metricsRelease, versionInfo, type VersionInfo } from '../discovery/version.ts'
+import { Faults } from '../faults/faults.ts'
 import { missingApi } from './needed-apis.ts'
 import { createServerMetrics } from './server-metrics.ts'
 
@@ -24,8 +27,13 @@ export interface Settings {
   readonly log: Log
   readonly files: Files
   readonly drainMs: number | undefined
+  readonly suspension: Suspension | undefined
   /** Counts requests for a clock that waits for them; undefined where none does. */
   readonly underWay: UnderWay | undefined
+  /** What the lab has this server obey. */
+  readonly faults: Faults
+  /** Other ways to node agents; undefined: there are none. */
+  readonly routes: Routes | undefined
   readonly dialect: Dialect
   readonly resources: Resources
   /** Built-in resources that `--runtime-config` leaves on. */
@@ -59,7 +67,7 @@ const mostGoawayChance = 0.02
 
 /** Throws a StartError or FlagError for an invalid flag. */
 export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Settings {
-  const { options, clock, log, files = diskFiles, drainMs, underWay } = context
+  const { options, clock, log, files = diskFiles, drainMs, underWay, network, suspension } = context
   const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes
   const resources = resourcesOf(dialect)
   const parsed = startValue(() => parseFeatureGates(options['feature-gates']))
@@ -86,7 +94,10 @@ export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Se
     log,
     files,
     drainMs,
+    suspension,
     underWay,
+    faults: new Faults(clock),
+    routes: network?.routes,
     dialect,
     resources,
     served,

@@ -1,31 +1,42 @@
-/** state: the store, the watch cache over it, and the expiry of Events. */
+/** state: the stores, the watch caches over them, and the expiry of Events. */
 import { StartError } from '../../component-base/component.ts'
 import { Expiry, expiringStore } from '../../store/expiry.ts'
-import { measuredStore } from '../../store/measured-store.ts'
+import { measuredStore, storeMetrics } from '../../store/measured-store.ts'
 import { savedLimits } from '../../store/saved-cluster.ts'
 import type { Store } from '../../store/store.ts'
 import { expireEvents } from '../controllers/expire-events.ts'
+import { faultyStore } from '../faults/faulty-store.ts'
 import type { EncryptionFile } from '../encryption/encryption-file.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
+import type { ObjectStore } from '../registry/stored-objects.ts'
 import { createStoredUpgrade } from '../registry/stored-upgrade.ts'
+import type { Caches } from '../watch-cache/caches.ts'
+import { SplitCache } from '../watch-cache/split-cache.ts'
+import { splitStoreKey } from '../watch-cache/store-keys.ts'
 import { WatchCache } from '../watch-cache/watch-cache.ts'
-import type { EtcdCertificates } from './etcd-certificates.ts'
+import type { EtcdFiles } from './etcd-files.ts'
+import { refuseOverridesWith } from './etcd-overrides.ts'
 import { encryptionOf } from './flag-files.ts'
-import { openStorage, storedFormsOf } from './open-storage.ts'
+import { openStorage, storedFormsOf, type OverrideStore } from './open-storage.ts'
 import { declareCacheMetrics, storedTypes } from './server-metrics.ts'
 import type { Settings } from './settings.ts'
 
 export interface State {
+  /** What is no object lies here, and every object whose resource has no etcd of its own. */
   readonly store: Store
+  /** The stores of --etcd-servers-overrides. */
+  readonly overrides: readonly OverrideStore[]
+  /** Every object, wherever it lies. */
+  readonly objects: ObjectStore
   /** Of the store on etcd; undefined for a store that was given. */
-  readonly storeCertificates: EtcdCertificates | undefined
-  readonly cache: WatchCache
+  readonly storeFiles: EtcdFiles | undefined
+  readonly cache: Caches
   readonly expiry: Expiry
   /** Undefined without --encryption-provider-config. */
   readonly encrypted: EncryptionFile | undefined
   /** The form of everything in the store. */
   readonly transformers: StorageTransformers
-  /** Ends with the watch cache. Rejects when the cache can no longer follow the store. */
+  /** Ends with the watch caches. Rejects when one can no longer follow its store. */
   readonly following: Promise<void>
 }
 
@@ -56,6 +67,7 @@ async function fillInitially(
 export async function storeInitialState(settings: Settings): Promise<void> {
   if ((settings.options['initial-state'] ?? '') === '')
     throw new StartError('--initial-state-only needs --initial-state')
+  refuseOverridesWith(settings.options, 'initial-state')
   const encrypted = await encryptionOf(settings)
   try {
     const { store } = await openStorage(settings)
@@ -66,34 +78,87 @@ export async function storeInitialState(settings: Settings): Promise<void> {
   }
 }
 
-/** Opens the store and fills the watch cache, which follows the store until `signal` aborts. */
+/** Reads and writes each object in the store that holds its resource. */
+function objectsOf(store: Store, overrides: readonly OverrideStore[]): ObjectStore {
+  if (overrides.length === 0) return store
+  const byPrefix = new Map(
+    overrides.flatMap((own) => Array.from(own.storagePrefixes, (prefix) => [prefix, own.store])),
+  )
+  const storeOf = (key: string): Store => byPrefix.get(splitStoreKey(key)?.prefix ?? '') ?? store
+  return {
+    get: (key) => storeOf(key).get(key),
+    txn: (txn) => storeOf(txn.key).txn(txn),
+  }
+}
+
+type NewCache = (store: Store, takes?: (storagePrefix: string) => boolean) => WatchCache
+
+/** Starts a cache on each store. */
+async function startCaches(
+  { store, overrides }: Pick<State, 'store' | 'overrides'>,
+  { create, signal }: { create: NewCache; signal: AbortSignal },
+): Promise<Pick<State, 'cache' | 'following'>> {
+  if (overrides.length === 0) {
+    const cache = create(store)
+    const { run: following } = await cache.start(signal)
+    return { cache, following }
+  }
+  const isElsewhere = (prefix: string): boolean =>
+    overrides.some(({ storagePrefixes }) => storagePrefixes.has(prefix))
+  const rest = create(store, (prefix) => !isElsewhere(prefix))
+  const own = overrides.map(({ store: one, storagePrefixes }) => ({
+    cache: create(one, (prefix) => storagePrefixes.has(prefix)),
+    storagePrefixes,
+  }))
+  const all = [rest, ...own.map(({ cache }) => cache)]
+  const started = await Promise.all(all.map((cache) => cache.start(signal)))
+  const following = Promise.all(started.map(({ run }) => run)).then(() => {})
+  return { cache: new SplitCache(rest, own), following }
+}
+
+/** Opens the stores and fills the watch caches, which follow them until `signal` aborts. */
 export async function openState(
   settings: Settings,
   signal: AbortSignal,
   given?: GivenStore,
 ): Promise<State> {
-  const { options, clock, log, dialect, resources, metrics } = settings
+  const { options, clock, log, dialect, resources, metrics, faults } = settings
+  refuseOverridesWith(options, 'initial-state')
   const encrypted = await encryptionOf(settings)
-  const { store: opened, storeCertificates } =
-    given === undefined ? await openStorage(settings) : { store: given.store }
+  const { storeFiles, ...opened } =
+    given === undefined
+      ? await openStorage(settings)
+      : { store: given.store, overrides: [], storeFiles: undefined }
   const transformers = storedFormsOf(settings, encrypted)
-  const typeOf = storedTypes(resources.all)
-  const measured = measuredStore(opened, { metrics, clock, typeOf })
-  const expiry = new Expiry({ store: measured, clock, log })
+  const how = { metrics: storeMetrics(metrics), clock, typeOf: storedTypes(resources.all) }
+  const measured = measuredStore(faultyStore(opened.store, faults, clock), how)
+  const overrides = opened.overrides.map(({ store: own, storagePrefixes }) => ({
+    store: measuredStore(faultyStore(own, faults, clock), how),
+    storagePrefixes,
+  }))
+  const expiry = new Expiry({ store: objectsOf(measured, overrides), clock, log })
   const store = measured.isShared ? measured : expiringStore(measured, expiry, clock)
   await fillInitially(store, settings, transformers)
-  const cache = new WatchCache({
-    store,
+  const more = {
     clock,
     log,
     historyBytes: options['watch-history-bytes'],
     transformers,
     upgrade: createStoredUpgrade(resources, dialect),
     isProven: given?.isProven ?? false,
-  })
-  const { run: following } = await cache.start(signal)
+  }
+  const stores = { store, overrides }
+  const create: NewCache = (one, takes) => new WatchCache({ ...more, store: one, takes })
+  const { cache, following } = await startCaches(stores, { create, signal })
   expireEvents({ expiry, cache, events: resources.events, ttlMs: options['event-ttl'], clock })
   if (options['etcd-count-metric-poll-period'] > 0)
     declareCacheMetrics(metrics, cache, resources.all)
-  return { store, storeCertificates, cache, expiry, encrypted, transformers, following }
+  const objects = objectsOf(store, overrides)
+  const made = { ...stores, objects, cache, following, expiry, encrypted, transformers }
+  return { ...made, storeFiles }
+}
+
+/** Closes every store. */
+export async function closeStores({ store, overrides }: State): Promise<void> {
+  await Promise.all([store, ...overrides.map(({ store: own }) => own)].map((one) => one.close()))
 }

@@ -1,11 +1,11 @@
 /** stored-counts: how many objects a list looks at, from the watch cache (upstream: flowcontrol/request/object_count_tracker.go). */
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { RequestInfo } from '../request/request.ts'
-import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { Caches } from '../watch-cache/caches.ts'
 
 /** Undefined for resources that are not stored here. */
 export function storedCounts(of: {
-  cache: WatchCache
+  cache: Caches
   served: readonly Resource[]
   custom: { find(path: string): Resource | undefined }
 }): (info: RequestInfo) => number | undefined {

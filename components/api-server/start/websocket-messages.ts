@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Dialect } from '../../api/dialect.ts'
+import { ConnectionCutError } from '../../component-base/http.ts'
 import { refuseUpgrade } from '../../component-base/http1-exchange.ts'
 import { drainOf } from '../../component-base/http2-exchange.ts'
 import { bearerProtocolPrefix } from '../authn/bearer-token.ts'
@@ -73,7 +74,8 @@ export function createWebSocketUpgrade(options: WebSocketOptions): ServeUpgrade 
       ws.on('error', (error) => log.debug('WebSocket failed', { error }))
       body(sinkOf(ws, socket, { isText, signal: http.signal }))
         .catch((error: unknown) => {
-          if (!http.signal.aborted) log.error('WebSocket cut short', { error })
+          if (error instanceof ConnectionCutError) ws.terminate()
+          else if (!http.signal.aborted) log.error('WebSocket cut short', { error })
         })
         .finally(() => ws.close(normalClosure))
     })

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Dialect } from '../../api/dialect.ts'
+import { ConnectionCutError } from '../../component-base/http.ts'
 import type { Log } from '../../component-base/log.ts'
 import { parseRequestInfo } from '../request/request-info.ts'
 import type { Answer, HttpRequest, RequestInfo } from '../request/request.ts'
@@ -79,7 +80,7 @@ export function webSocketUpgrade(
   }
   return (http, connection) => {
     serve(http, connection).catch((error: unknown) => {
-      options.log.error('upgrade failed', { error })
+      if (!(error instanceof ConnectionCutError)) options.log.error('upgrade failed', { error })
       connection.socket.destroy()
     })
   }

@@ -86,7 +86,7 @@ function sharedRangesOf(
 
 /** Throws a TypeError for an invalid range. */
 function serviceAllocatorOf(
-  { options, resources, gates, dialect, log }: Settings,
+  { options, resources, gates, dialect, log, metrics }: Settings,
   { cache }: State,
   by: {
     readonly writer: DeferredClient['client']
@@ -98,7 +98,7 @@ function serviceAllocatorOf(
   const nodePortRange = options['service-node-port-range']
   const [ports, addresses] = by.ranges
   const nodePorts = ports && nodePortClaims(ports, nodePortRange, log)
-  const from = { reader: cache, services, clusterIpRange, nodePortRange }
+  const from = { reader: cache, services, clusterIpRange, nodePortRange, metrics }
   if (!gates.MultiCIDRServiceAllocator) {
     const claims = {
       nodePorts,
@@ -125,7 +125,7 @@ export async function createWrites(
   security: Security,
 ): Promise<Writes> {
   const { resources, gates, clock, metrics, options } = settings
-  const { cache, store, transformers } = state
+  const { cache, objects, transformers } = state
   const from = { ...settings, reader: cache }
   const converters = createConverters({ ...from, egress: security.egress })
   const custom = createServedDefinitions({
@@ -140,7 +140,7 @@ export async function createWrites(
   const sharedRanges = sharedRangesOf(settings, state)
   const registry = new Registry({
     ...settings,
-    store,
+    store: objects,
     cache,
     transformers,
     allowUnsafeDeletion: gates.AllowUnsafeMalformedObjectDeletion,

@@ -3,7 +3,8 @@ import { compareTexts, SortedMap, sortKey } from '../../component-base/sorted-ma
 import type { CacheEvent, Entry } from './entry.ts'
 import type { StoredCollection } from './stored-state.ts'
 import type { Unreadable } from './unreadable.ts'
-import type { Watcher } from './watcher.ts'
+import { ValueIndex } from './value-index.ts'
+import type { SelectedValue, Watcher } from './watcher.ts'
 import { Watchers } from './watchers.ts'
 
 /** By `sortKey`. */
@@ -12,8 +13,14 @@ type Index = SortedMap<string, Entry>
 /** A consistent view of a collection at one revision. Cheap to hold: it shares its pages with the live index. */
 export interface Snapshot {
   readonly revision: number
+  get(key: string): Entry | undefined
   /** Entries in key order, from `from` on, whose key starts with `prefix`. */
   entries(prefix: string, from?: string): IterableIterator<Entry>
+  /**
+   * The same without some that lack the selected value. While nothing has changed since a snapshot of the newest state, an index
+   * finds them; it is made by the first call, which throws UndecodableError.
+   */
+  entriesWith(selected: SelectedValue, prefix: string, from?: string): Iterable<Entry>
   /** How many keys are in the snapshot with this prefix, counting from `from`. Slow for many, unless it is known. */
   count(prefix: string, from?: string): number
   /** Makes known what `count` would answer: a client that lists page by page needs it next. */
@@ -48,6 +55,10 @@ export class Collection {
   readonly #unreadable = new Map<string, Unreadable>()
   /** Keys by what stands before their slash. */
   readonly #namespaceSizes = new Map<string, number>()
+  /** Of the fields that lists have selected by. */
+  readonly #byValue = new Map<string, ValueIndex>()
+  /** Rises with every change. */
+  #changes = 0
   /** Rises when a key comes or goes. */
   #keyChanges = 0
   /** Counts of snapshots by revision, prefix and start, the newest last. */
@@ -59,6 +70,8 @@ export class Collection {
 
   /** Puts all that the store already held, in key order, before any event. */
   load(entries: readonly Entry[], unreadable: readonly Unreadable[]): void {
+    this.#changes += 1
+    this.#byValue.clear()
     const keys = entries.map(({ key }) => sortKey(key))
     this.#index = SortedMap.ofSorted(compareTexts, keys, entries)
     for (const entry of entries) {
@@ -91,15 +104,24 @@ export class Collection {
 
   #put(entry: Entry): void {
     const { key } = entry
-    const before = this.#byKey.size
+    const previous = this.#byKey.get(key)
     this.#byKey.set(key, entry)
     this.#index.set(sortKey(key), entry)
-    if (this.#byKey.size !== before) this.#countKey(key, 1)
+    if (previous === undefined) this.#countKey(key, 1)
+    this.#noteChange(previous, entry)
+  }
+
+  #noteChange(previous: Entry | undefined, entry: Entry | undefined): void {
+    this.#changes += 1
+    for (const index of this.#byValue.values()) index.replace(previous, entry)
   }
 
   #remove(key: string): void {
-    if (!this.#byKey.delete(key)) return
+    const previous = this.#byKey.get(key)
+    if (previous === undefined) return
+    this.#byKey.delete(key)
     this.#index.delete(sortKey(key))
+    this.#noteChange(previous, undefined)
     this.#countKey(key, -1)
   }
 
@@ -130,6 +152,8 @@ export class Collection {
     key: string,
     at: { revision: number; entry?: Entry | undefined; unreadable?: Unreadable | undefined },
   ): void {
+    // They would have to decode what cannot be read.
+    this.#byValue.clear()
     this.#remove(key)
     this.#unreadable.delete(key)
     if (at.unreadable !== undefined) this.#unreadable.set(key, at.unreadable)
@@ -217,9 +241,20 @@ export class Collection {
   /** The newest state; `revision` is the whole cache's, which the caller knows. */
   snapshot(revision: number): Snapshot {
     const keyChanges = this.#keyChanges
+    const changes = this.#changes
     const index = this.#index.snapshot()
-    const isNewest = (): boolean => keyChanges === this.#keyChanges
-    return this.#snapshotOf({ index, revision, isNewest })
+    const hasNewestKeys = (): boolean => keyChanges === this.#keyChanges
+    const isNewest = (): boolean => changes === this.#changes
+    return this.#snapshotOf({ index, revision, hasNewestKeys, isNewest })
+  }
+
+  #valueIndex({ field, valueOf }: SelectedValue): ValueIndex {
+    let index = this.#byValue.get(field)
+    if (index === undefined) {
+      index = new ValueIndex(valueOf, this.#byKey.values())
+      this.#byValue.set(field, index)
+    }
+    return index
   }
 
   /** The state at exactly `revision`, or undefined when it is older than the history. */
@@ -236,7 +271,8 @@ export class Collection {
       if (event.previous === undefined) index.delete(key)
       else index.set(key, event.previous)
     }
-    const snapshot = this.#snapshotOf({ index, revision, isNewest: () => false })
+    const isPast = (): boolean => false
+    const snapshot = this.#snapshotOf({ index, revision, hasNewestKeys: isPast, isNewest: isPast })
     this.#snapshots.set(revision, snapshot)
     for (const old of this.#snapshots.keys()) {
       if (this.#snapshots.size <= keptSnapshots) break
@@ -245,19 +281,29 @@ export class Collection {
     return snapshot
   }
 
-  /** `isNewest` tells whether the collection has the same keys still. */
-  #snapshotOf(of: { index: Index; revision: number; isNewest: () => boolean }): Snapshot {
-    const { index, revision, isNewest } = of
+  /** `isNewest` tells whether the collection is the same still, `hasNewestKeys` whether it has the same keys. */
+  #snapshotOf(of: {
+    index: Index
+    revision: number
+    hasNewestKeys: () => boolean
+    isNewest: () => boolean
+  }): Snapshot {
+    const { index, revision, hasNewestKeys, isNewest } = of
     const countOf = (prefix: string, from: string): number => {
       if (prefix === '' && from === '') return index.size
       const isNamespace = from <= prefix && prefix.endsWith('/')
-      if (isNamespace && isNewest()) return this.#namespaceSizes.get(prefix) ?? 0
+      if (isNamespace && hasNewestKeys()) return this.#namespaceSizes.get(prefix) ?? 0
       return countFrom(index, sortKey(prefix), sortKey(from))
     }
     const nameOf = (prefix: string, from: string): string => `${revision} ${prefix} ${from}`
     return {
       revision,
+      get: (key) => index.get(sortKey(key)),
       entries: (prefix, from = '') => withPrefix(index, sortKey(prefix), sortKey(from)),
+      entriesWith: (selected, prefix, from = '') =>
+        isNewest()
+          ? this.#valueIndex(selected).entriesOf(selected.value, prefix, from)
+          : withPrefix(index, sortKey(prefix), sortKey(from)),
       count: (prefix, from = '') => this.#counts.get(nameOf(prefix, from)) ?? countOf(prefix, from),
       noteCount: (prefix, from, count) => {
         this.#counts.set(nameOf(prefix, from), count)

@@ -36,6 +36,10 @@ export class ConvertedWatcher extends Watcher {
     return this.#isDraining
   }
 
+  override get waitingEvents(): number {
+    return super.waitingEvents + this.#queued.length
+  }
+
   override offer(event: CacheEvent): void {
     if (this.hasEnded || this.#isEnding || this.overflowed || !this.covers(event.key)) return
     if (!this.#isDraining) {

@@ -21,6 +21,7 @@ export class History {
   #head = 0
   #bytes = 0
   #cutRevision = 0
+  #beganMs = 0
   readonly #count = (bytes: number): void => {
     this.#bytes += bytes
   }
@@ -28,6 +29,25 @@ export class History {
   constructor(options: { maxAgeMs: number; maxBytes: number }) {
     this.#maxAgeMs = options.maxAgeMs
     this.#maxBytes = options.maxBytes
+  }
+
+  /** From when on it is kept. */
+  begin(nowMs: number): void {
+    this.#beganMs = nowMs
+  }
+
+  /** The newest revision at that time, where `newest` is that of `nowMs`; undefined when history does not reach as far back. */
+  revisionAt(
+    atMs: number,
+    now: { readonly nowMs: number; readonly newest: number },
+  ): number | undefined {
+    if (atMs < this.#beganMs || atMs < now.nowMs - this.#maxAgeMs) return undefined
+    let revision = now.newest
+    for (const event of this.newestFirst()) {
+      if (event.appliedAtMs <= atMs) break
+      revision = event.revision - 1
+    }
+    return revision < this.#cutRevision ? undefined : revision
   }
 
   /** What the kept commits hold beyond the newest state: replaced objects and encoded frames. */

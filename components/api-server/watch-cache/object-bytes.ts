@@ -2,8 +2,12 @@
  * The one encoding of an object. Stored bytes hold an empty resourceVersion (the store alone knows it); the wire bytes
  * have it filled in, and end in a newline. kind and apiVersion come first, so that lists can leave them out by offset.
  */
+import {
+  creatorEntries,
+  creatorEntriesTexts,
+  type Creator,
+} from '../../machinery/apply/managed-fields.ts'
 import { goJson } from '../../machinery/values/go-json.ts'
-import { setOwn } from '../../machinery/values/json-copy.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { objectBytes, objectMemory } from './object-memory.ts'
 
@@ -14,48 +18,75 @@ const [backslash, openingBrace, closingBrace] = [0x5c, 0x7b, 0x7d]
 /** Clients compare a field of these byte by byte with what Go encodes: kubectl the `data` of a revision. */
 const comparedKinds: ReadonlySet<string | undefined> = new Set(['ControllerRevision'])
 
-type Fields = Record<string, unknown>
-
-/** name, namespace, uid and resourceVersion first. */
-function metadataInWireOrder(metadata: KubeObject['metadata']): Fields {
+/** name, namespace, uid and resourceVersion first; without the braces. */
+function metadataText(metadata: KubeObject['metadata']): string {
   const { name, generateName, namespace, uid } = metadata
-  const ordered: Fields = { name }
-  if (generateName !== undefined && generateName !== '') ordered['generateName'] = generateName
-  if (namespace !== undefined && namespace !== '') ordered['namespace'] = namespace
-  ordered['uid'] = uid
-  ordered['resourceVersion'] = ''
+  let text = name === undefined ? '' : `"name":${JSON.stringify(name)},`
+  if (generateName !== undefined && generateName !== '')
+    text += `"generateName":${JSON.stringify(generateName)},`
+  if (namespace !== undefined && namespace !== '')
+    text += `"namespace":${JSON.stringify(namespace)},`
+  if (uid !== undefined) text += `"uid":${JSON.stringify(uid)},`
+  text += '"resourceVersion":""'
   for (const field in metadata) {
-    // The code above leaves these two out only when they are empty.
-    if (field !== 'generateName' && field !== 'namespace') {
-      ordered[field] ??= metadata[field as keyof typeof metadata]
-    }
+    if (firstFields.has(field)) continue
+    const value = metadata[field as keyof typeof metadata]
+    if (value !== undefined) text += `,${JSON.stringify(field)}:${JSON.stringify(value)}`
   }
-  return ordered
+  return text
 }
 
-/** All but kind, apiVersion and metadata. Copied by hand: what rest patterns make is slow to make and to write. */
-function restOf(object: KubeObject): Fields {
-  const rest: Fields = {}
-  for (const field in object) {
-    if (field !== 'kind' && field !== 'apiVersion' && field !== 'metadata') {
-      setOwn(rest, field, object[field])
-    }
-  }
-  return rest
-}
+const firstFields: ReadonlySet<string> = new Set([
+  'name',
+  'generateName',
+  'namespace',
+  'uid',
+  'resourceVersion',
+])
 
 /**
- * What the store keeps: the object as JSON with an empty resourceVersion, and a newline. `managedFields` is JSON that the
- * metadata gets besides what it holds.
+ * What the store keeps: the object as JSON with an empty resourceVersion, and a newline. With `creator`, the metadata gets its
+ * managedFields besides what it holds.
  */
-export function encodeForStore(object: KubeObject, managedFields?: string): Buffer {
+export function encodeForStore(object: KubeObject, creator?: Creator): Buffer {
   const { kind, apiVersion } = object
-  const metadata = metadataInWireOrder(object.metadata)
-  const head = JSON.stringify({ kind, apiVersion, metadata }).slice(0, -2)
-  const owners = managedFields === undefined ? '' : `,"managedFields":${managedFields}`
+  let head = kind === undefined ? '{' : `{"kind":${JSON.stringify(kind)},`
+  if (apiVersion !== undefined) head += `"apiVersion":${JSON.stringify(apiVersion)},`
+  head += `"metadata":{${metadataText(object.metadata)}`
+  // In parts, since joined texts would be copied once more.
+  const parts = [head]
+  if (creator !== undefined) parts.push(',"managedFields":', ...creatorEntriesTexts(creator))
+  parts.push('}')
   const encode = comparedKinds.has(kind) ? goJson : JSON.stringify
-  const tail = encode(restOf(object)).slice(1)
-  return objectBytes(`${head}${owners}}${tail === '}' ? '' : ','}${tail}\n`)
+  for (const field in object) {
+    const value: unknown = object[field]
+    if (value === undefined || field === 'kind' || field === 'apiVersion' || field === 'metadata')
+      continue
+    parts.push(`,${JSON.stringify(field)}:`, encode(value))
+  }
+  parts.push('}\n')
+  return objectBytes(parts)
+}
+
+/** An object on its way to the store, and its JSON. */
+export interface EncodedObject {
+  readonly bytes: Buffer
+  /** As it is stored, without its creator. */
+  readonly object: KubeObject
+  readonly creator: Creator | undefined
+}
+
+export function encodedObject(object: KubeObject, creator?: Creator): EncodedObject {
+  return { bytes: encodeForStore(object, creator), object, creator }
+}
+
+/** What decoding the bytes would give. */
+export function storedObject({ object, creator }: EncodedObject): KubeObject {
+  const { managedFields } = object.metadata
+  const owners = creator === undefined ? managedFields : creatorEntries(creator)
+  const metadata = { ...object.metadata, resourceVersion: '' }
+  if (owners !== undefined) metadata.managedFields = owners
+  return { ...object, metadata }
 }
 
 /**

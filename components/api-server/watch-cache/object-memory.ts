@@ -22,10 +22,13 @@ export function objectMemory(length: number): Buffer {
   return shared.subarray(start, used)
 }
 
-/** The text as UTF-8. */
-export function objectBytes(text: string): Buffer {
-  const bytes = objectMemory(Buffer.byteLength(text))
-  bytes.write(text)
+/** The texts, one after the other, as UTF-8. */
+export function objectBytes(texts: readonly string[]): Buffer {
+  let length = 0
+  for (const text of texts) length += Buffer.byteLength(text)
+  const bytes = objectMemory(length)
+  let at = 0
+  for (const text of texts) at += bytes.write(text, at)
   return bytes
 }
 

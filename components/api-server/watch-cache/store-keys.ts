@@ -75,6 +75,14 @@ export function splitStoreKey(storeKeyText: string): { prefix: string; key: stri
   return prefix === undefined ? undefined : { prefix, key: storeKeyText.slice(second + 1) }
 }
 
+/** As `splitStoreKey`, for keys below storage prefixes that `takes` accepts. */
+export function placesOf(takes: (storagePrefix: string) => boolean): typeof splitStoreKey {
+  return (storeKeyText) => {
+    const place = splitStoreKey(storeKeyText)
+    return place !== undefined && takes(place.prefix) ? place : undefined
+  }
+}
+
 /** Store key -> key in etcd: `prefix`, as in `--etcd-prefix`, stands in the place of the root. */
 export function keysBelow(prefix: string): (storeKeyText: string) => string {
   const parts = prefix.split('/').filter((part) => part !== '')

@@ -2,6 +2,7 @@
 import type { KeyValue } from '../../store/store.ts'
 import { isEncrypted, readsPlainOnly, type Transformer } from '../encryption/transformer.ts'
 import { Entry } from './entry.ts'
+import type { OwnWrites } from './own-writes.ts'
 import type { Unreadable } from './unreadable.ts'
 
 const openingBrace = 0x7b
@@ -29,12 +30,13 @@ function hasObjectShape(bytes: Buffer): boolean {
   return bytes[0] === openingBrace && last === closingBrace
 }
 
-/** Reads one key. `upgrade` makes the current form of an older one; `onStale` hears of bytes that a write would store in another form, for good. Never throws for what is stored. */
+/** Reads one key; what is in `ownWrites` needs no more than to be found there. `upgrade` makes the current form of an older one; `onStale` hears of bytes that a write would store in another form, for good. Never throws for what is stored. */
 export function readStored(
   kv: KeyValue,
   key: string,
   how: {
     transformer: Transformer | undefined
+    ownWrites?: OwnWrites
     upgrade(bytes: Buffer): Buffer
     onStale(): void
   },
@@ -46,6 +48,8 @@ export function readStored(
     fault: 'untransformable',
     why,
   })
+  const own = how.ownWrites?.take(kv.key, kv.value)
+  if (own !== undefined) return new Entry(key, kv.modRevision, own)
   let bytes = kv.value
   if (transformer !== undefined) {
     const result = transformer.fromStorage(bytes, kv.key)

@@ -2,25 +2,28 @@
  * WatchCache: the store's newest state and last minutes of history in memory, applied in commit order. Every get, list and
  * watch is served from it; a write is answered only after its commit was applied, so each client reads its own writes.
  */
-import type { Clock } from '../../component-base/clock.ts'
+import { systemClock, type Clock } from '../../component-base/clock.ts'
 import { silentLog, type Log } from '../../component-base/log.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { KeyValue, Store, StoreEvent } from '../../store/store.ts'
-import type { ObjectChange, ObjectReader } from './object-reader.ts'
+import type { ObjectChange } from './object-reader.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
 import { allValuesOf, Arrivals } from './arrivals.ts'
+import type { Caches } from './caches.ts'
+import { ChangeHandlers } from './change-handlers.ts'
 import { Collection, deletionsFirst, type Change } from './collection.ts'
 import { Deliveries } from './deliveries.ts'
 import { commitsBetween, eventsByCollection } from './earlier-history.ts'
 import { CacheEvent, canDecode, Entry } from './entry.ts'
 import { followStore, noLongerFollows, storedPages } from './follow-store.ts'
 import { defaultHistoryBytes, History, type KeptEvent } from './history.ts'
+import { OwnWrites } from './own-writes.ts'
 import { RevisionWaits } from './revision-waits.ts'
 import { RecentBytes } from './recent-bytes.ts'
 import { RevisionMarks } from './revision-marks.ts'
 import { RevisionReads } from './revision-reads.ts'
-import { keyBelow, splitStoreKey, storeRoot } from './store-keys.ts'
+import { keyBelow, placesOf, splitStoreKey, storeRoot } from './store-keys.ts'
 import { readStored, undecodable } from './stored-object.ts'
 import { readState, type StoredState } from './stored-state.ts'
 import { UndecodableError, type Unreadable } from './unreadable.ts'
@@ -36,9 +39,7 @@ const mostEarlierCommits = 20_000
 /** About a millisecond's work. */
 const proveAtOnce = 50
 
-type ChangeHandler = (change: ObjectChange) => void
-
-export class WatchCache implements ObjectReader {
+export class WatchCache implements Caches {
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: Log
@@ -47,6 +48,7 @@ export class WatchCache implements ObjectReader {
   readonly #transformers: StorageTransformers | undefined
   readonly #arrivals: Arrivals
   readonly #isProven: boolean
+  readonly #placeOf: typeof splitStoreKey
   readonly #reads: RevisionReads
   readonly #upgrade: (prefix: string, bytes: Buffer) => Buffer | undefined
   /** Entries that the store holds in the form of an earlier release. */
@@ -55,7 +57,9 @@ export class WatchCache implements ObjectReader {
   readonly #recent = new RecentBytes(recentBytes)
   /** For its watchers. */
   readonly deliveries = new Deliveries()
-  readonly #handlers = new Map<string, Set<ChangeHandler>>()
+  /** Writers note here what they store in another form than the cache holds. */
+  readonly ownWrites = new OwnWrites()
+  readonly #handlers = new ChangeHandlers()
   #revision = 0
   #startRevision = 0
   #startedAtMs = 0
@@ -68,7 +72,8 @@ export class WatchCache implements ObjectReader {
 
   /**
    * `upgrade` makes the current form of stored bytes that have an older one, and answers undefined for all others. Without
-   * `transformers` the store holds the objects as they are. `isProven`: what it holds at the start are objects.
+   * `transformers` the store holds the objects as they are. `isProven`: what it holds at the start are objects. `takes`: the
+   * storage prefixes that are read from this store; default: all.
    */
   constructor(options: {
     store: Store
@@ -79,10 +84,12 @@ export class WatchCache implements ObjectReader {
     transformers?: StorageTransformers | undefined
     upgrade?: (prefix: string, bytes: Buffer) => Buffer | undefined
     isProven?: boolean
+    takes?: ((storagePrefix: string) => boolean) | undefined
   }) {
     this.#isProven = options.isProven ?? false
     this.#upgrade = options.upgrade ?? (() => undefined)
-    const { transformers } = options
+    const { transformers, takes } = options
+    this.#placeOf = takes === undefined ? splitStoreKey : placesOf(takes)
     this.#transformers = transformers
     this.#arrivals = new Arrivals({
       transformerOf:
@@ -92,7 +99,8 @@ export class WatchCache implements ObjectReader {
       apply: (events) => this.#apply(events),
     })
     this.#store = options.store
-    this.#reads = new RevisionReads(() => options.store.revision())
+    // Requests arrive in real time, whatever the cluster's time does.
+    this.#reads = new RevisionReads(() => options.store.revision(), systemClock)
     this.#clock = options.clock
     this.#log = options.log ?? silentLog
     this.#historyMs = options.historyMs ?? defaultHistoryMs
@@ -123,13 +131,14 @@ export class WatchCache implements ObjectReader {
     this.#startRevision = revision
     this.#reached = revision
     this.#startedAtMs = this.#clock.now()
+    this.#history.begin(this.#startedAtMs)
     this.#marks.clear()
   }
 
   async #readState(): Promise<StoredState> {
     return await readState(storedPages(this.#store, storeRoot), {
       prepare: (kvs) => this.#arrivals.prepare(kvs),
-      placeOf: splitStoreKey,
+      placeOf: this.#placeOf,
       read: (kv, place) => this.#read(kv, place),
       known: ({ prefix, key }) => this.#collections.get(prefix)?.get(key),
     })
@@ -165,7 +174,7 @@ export class WatchCache implements ObjectReader {
     }
     for (const { prefix, entry, previous } of changes.toSorted(deletionsFirst)) {
       const isReadable = entry === undefined || entry.isProven || this.#proven(prefix, entry)
-      this.#tell(prefix, {
+      this.#handlers.tell(prefix, {
         entry: isReadable ? entry : undefined,
         previous: previous !== undefined && canDecode(previous) ? previous : undefined,
       })
@@ -182,14 +191,13 @@ export class WatchCache implements ObjectReader {
     let isOutdated = false
     const read = readStored(kv, place.key, {
       transformer: this.#transformers?.of(place.prefix),
+      ownWrites: this.ownWrites,
       upgrade: (bytes) => {
         const upgraded = this.#upgrade(place.prefix, bytes)
         if (upgraded !== undefined) isOutdated = true
         return upgraded ?? bytes
       },
-      onStale: () => {
-        isOutdated = true
-      },
+      onStale: () => void (isOutdated = true),
     })
     if (isOutdated && read instanceof Entry) this.#outdated.add(read)
     return read
@@ -219,7 +227,7 @@ export class WatchCache implements ObjectReader {
 
   /** True when a key is readable now and was not before, or the other way round. */
   #reread(kv: KeyValue): boolean {
-    const place = splitStoreKey(kv.key)
+    const place = this.#placeOf(kv.key)
     if (place === undefined) return false
     const collection = this.#collection(place.prefix)
     const known = collection.get(place.key)
@@ -272,9 +280,8 @@ export class WatchCache implements ObjectReader {
 
   /** Looks into all entries of one resource, at once. */
   prove(resource: Resource): void {
-    const { storagePrefix } = resource
     for (const entry of this.collection(resource).snapshot(this.#revision).entries('')) {
-      if (!entry.isProven) this.#proven(storagePrefix, entry)
+      if (!entry.isProven) this.#proven(resource.storagePrefix, entry)
     }
   }
 
@@ -292,7 +299,7 @@ export class WatchCache implements ObjectReader {
     // No watcher has seen an object that cannot be read, so none sees its deletion.
     const previous = known !== undefined && canDecode(known) ? known : undefined
     collection.replaceUnreadable(place.key, { revision: this.#revision, ...to })
-    this.#tell(place.prefix, { entry: to.entry, previous })
+    this.#handlers.tell(place.prefix, { entry: to.entry, previous })
   }
 
   #collection(prefix: string): Collection {
@@ -309,7 +316,7 @@ export class WatchCache implements ObjectReader {
     for (const event of events) {
       const storeKeyText = event.type === 'put' ? event.kv.key : event.key
       const revision = event.type === 'put' ? event.kv.modRevision : event.revision
-      const place = splitStoreKey(storeKeyText)
+      const place = this.#placeOf(storeKeyText)
       if (place !== undefined) {
         const collection = this.#collection(place.prefix)
         const entry = event.type === 'put' ? this.#read(event.kv, place) : undefined
@@ -327,7 +334,7 @@ export class WatchCache implements ObjectReader {
           const change = new CacheEvent({ revision, entry, previous, appliedAtMs })
           this.#history.add({ collection, event: change })
           collection.apply(change)
-          this.#tell(place.prefix, { entry, previous })
+          this.#handlers.tell(place.prefix, { entry, previous })
           entry?.settle()
         }
       }
@@ -336,21 +343,13 @@ export class WatchCache implements ObjectReader {
     this.#waits.resolveUpTo(this.#revision)
   }
 
-  #tell(prefix: string, change: Change): void {
-    const handlers = this.#handlers.get(prefix)
-    if (handlers === undefined || handlers.size === 0) return
-    const { entry, previous } = change
-    const shown = entry ?? previous
-    if (shown === undefined) return
-    const type = entry === undefined ? 'DELETED' : previous === undefined ? 'ADDED' : 'MODIFIED'
-    for (const handler of handlers) {
-      handler({ type, key: shown.key, object: () => shown.object() })
-    }
-  }
-
   /** The newest revision applied. */
   get revision(): number {
     return this.#revision
+  }
+
+  of(): WatchCache {
+    return this
   }
 
   collection(resource: Resource): Collection {
@@ -387,6 +386,10 @@ export class WatchCache implements ObjectReader {
     return this.#revision
   }
 
+  async catchUp(): Promise<unknown> {
+    return await this.current()
+  }
+
   /** Whether other processes write to the store: then the cache may be older than the store. */
   get isShared(): boolean {
     return this.#store.isShared
@@ -419,7 +422,7 @@ export class WatchCache implements ObjectReader {
     if (commits === undefined) return
     await this.#arrivals.prepare(allValuesOf(commits))
     const byPrefix = eventsByCollection(commits, {
-      placeOf: splitStoreKey,
+      placeOf: this.#placeOf,
       read: (kv, place) => this.#read(kv, place),
       known: ({ prefix, key }) => this.#collections.get(prefix)?.get(key),
       appliedAtMs: this.#startedAtMs,
@@ -438,7 +441,7 @@ export class WatchCache implements ObjectReader {
   }
 
   /** What is kept of the past: how many bytes it holds, and up to which revision bytes were the reason to drop it. */
-  get history(): Pick<History, 'bytes' | 'cutRevision' | 'newestFirst'> {
+  get history(): Pick<History, 'bytes' | 'cutRevision' | 'newestFirst' | 'revisionAt'> {
     return this.#history
   }
 
@@ -488,10 +491,7 @@ export class WatchCache implements ObjectReader {
     return objects
   }
 
-  onChange(resource: Resource, handler: ChangeHandler): () => void {
-    let handlers = this.#handlers.get(resource.storagePrefix)
-    if (handlers === undefined) this.#handlers.set(resource.storagePrefix, (handlers = new Set()))
-    handlers.add(handler)
-    return () => void handlers.delete(handler)
+  onChange(resource: Resource, handler: (change: ObjectChange) => void): () => void {
+    return this.#handlers.add(resource.storagePrefix, handler)
   }
 }

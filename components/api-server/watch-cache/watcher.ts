@@ -13,6 +13,8 @@ export interface SelectedValue {
   readonly value: string
   /** The field's value in an entry; the same function of the entry for all watchers of the field. */
   readonly valueOf: (entry: Entry) => string
+  /** Lists find their entries by it, too. */
+  readonly isIndexed: boolean
 }
 
 export interface WatcherOptions {
@@ -84,6 +86,11 @@ export class Watcher {
   /** Bytes of frames that wait. */
   get queuedBytes(): number {
     return this.#queuedBytes
+  }
+
+  /** Frames that wait, and events that have none yet; without the present state that is still to be taken. */
+  get waitingEvents(): number {
+    return this.#frames.length
   }
 
   /** Whether there are events that it was offered and has no frames of yet: no bookmark may be sent then. */

@@ -24,7 +24,7 @@ interface ContainerState {
   }
 }
 
-interface Summary {
+export interface PodSummary {
   readonly ready: number
   readonly total: number
   readonly status: string
@@ -56,7 +56,7 @@ const columns = [
 export const podPrinter: TablePrinter = {
   columns,
   cells: (pod, nowMs) => {
-    const { ready, total, status, restarts, lastRestart } = summarise(pod)
+    const { ready, total, status, restarts, lastRestart } = podSummary(pod)
     return [
       pod.metadata.name ?? '',
       `${ready}/${total}`,
@@ -74,7 +74,7 @@ export const podPrinter: TablePrinter = {
 }
 
 /** The pod as its row shows it: ready containers, the status word, restarts. */
-function summarise(pod: KubeObject): Summary {
+export function podSummary(pod: KubeObject): PodSummary {
   const spec = pod['spec'] ?? {}
   const podStatus = pod['status'] ?? {}
   const conditions: readonly Condition[] = podStatus.conditions ?? []

@@ -1,7 +1,18 @@
 /** The wire form of small protobuf messages, field by field (protobuf.dev/programming-guides/encoding). */
 
-/** A message or bytes as a Buffer, a text, an integer or a boolean. Zeros, empty texts, false and undefined are left out. */
-export type FieldValue = Buffer | string | number | boolean | undefined
+/**
+ * Bytes or a message, a message that is written with the one around it, a text, an integer or a boolean. Zeros, empty texts, false
+ * and undefined are left out.
+ */
+export type FieldValue = Buffer | ProtobufPart | string | number | boolean | undefined
+
+type NumberedField = readonly [number: number, value: FieldValue]
+
+/** A message within another one. */
+export interface ProtobufPart {
+  readonly fields: readonly NumberedField[]
+  readonly length: number
+}
 
 export interface ProtobufField {
   readonly number: number
@@ -11,29 +22,73 @@ export interface ProtobufField {
 
 const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 
-function varintBytes(value: number): number[] {
-  const bytes: number[] = []
-  let rest = value
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80)
-  bytes.push(rest)
-  return bytes
+function varintLength(value: number): number {
+  let length = 1
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length += 1
+  return length
 }
 
-/** The message with these fields; integers are safe ones, not negative. */
-export function protobufMessage(...fields: readonly (readonly [number, FieldValue])[]): Buffer {
-  const parts: Buffer[] = []
+function putVarint(target: Buffer, from: number, value: number): number {
+  let at = from
+  let rest = value
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) target[at++] = (rest % 0x80) | 0x80
+  target[at] = rest
+  return at + 1
+}
+
+type PresentValue = Exclude<FieldValue, undefined>
+
+function isPresent(value: FieldValue): value is PresentValue {
+  return value !== undefined && value !== '' && value !== 0 && value !== false
+}
+
+function isVarint(value: PresentValue): value is number | boolean {
+  return typeof value === 'number' || typeof value === 'boolean'
+}
+
+function bytesOf(value: Exclude<PresentValue, number | boolean>): number {
+  return typeof value === 'string' ? Buffer.byteLength(value) : value.length
+}
+
+/** Integers are safe ones, not negative. */
+export function protobufPart(...fields: readonly NumberedField[]): ProtobufPart {
+  let length = 0
   for (const [number, value] of fields) {
-    if (value === undefined || value === '' || value === 0 || value === false) continue
-    if (typeof value === 'number' || typeof value === 'boolean') {
-      const tag = varintBytes(number * 8 + wire.varint)
-      parts.push(Buffer.from([...tag, ...varintBytes(Number(value))]))
-    } else {
-      const bytes = typeof value === 'string' ? Buffer.from(value) : value
-      const tag = varintBytes(number * 8 + wire.bytes)
-      parts.push(Buffer.from([...tag, ...varintBytes(bytes.length)]), bytes)
+    if (!isPresent(value)) continue
+    length += varintLength(number * 8)
+    if (isVarint(value)) length += varintLength(Number(value))
+    else {
+      const bytes = bytesOf(value)
+      length += varintLength(bytes) + bytes
     }
   }
-  return Buffer.concat(parts)
+  return { fields, length }
+}
+
+/** The message with these fields, in one piece. */
+export function protobufMessage(...fields: readonly NumberedField[]): Buffer {
+  const part = protobufPart(...fields)
+  const message = Buffer.allocUnsafe(part.length)
+  put(message, 0, part)
+  return message
+}
+
+function put(target: Buffer, from: number, { fields }: ProtobufPart): number {
+  let at = from
+  for (const [number, value] of fields) {
+    if (!isPresent(value)) continue
+    if (isVarint(value)) {
+      at = putVarint(target, at, number * 8 + wire.varint)
+      at = putVarint(target, at, Number(value))
+      continue
+    }
+    at = putVarint(target, at, number * 8 + wire.bytes)
+    at = putVarint(target, at, bytesOf(value))
+    if (typeof value === 'string') at += target.write(value, at)
+    else if (Buffer.isBuffer(value)) at += value.copy(target, at)
+    else at = put(target, at, value)
+  }
+  return at
 }
 
 /** A varint as a signed integer, exact below 2^53, and where it ends. */

@@ -4,7 +4,7 @@ import type { Dialect } from '../../api/dialect.ts'
 import type { CertificateSigningRequest, SubjectAccessReview } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import { timestamp } from '../../component-base/clock.ts'
-import type { CertificateRequest } from '../../../certs/csr.ts'
+import { parseRequestedNames, type RequestedNames } from '../../../certs/csr.ts'
 import type { ControllerEntry } from '../controller-context.ts'
 import { csrCondition, readRequest, withCsrCondition } from './csr-conditions.ts'
 import { kubeletClientFault, signerOf } from './signer-rules.ts'
@@ -18,7 +18,7 @@ export interface Approval {
 /** The rights to ask about, in order; none for a request that is approved by hand. */
 export function approvalsFor(
   csr: CertificateSigningRequest,
-  request: CertificateRequest,
+  request: RequestedNames,
   dialect: Dialect,
 ): Approval[] {
   const { signerName, usages = [], username = '' } = csr.spec
@@ -84,7 +84,8 @@ export const csrApproving: ControllerEntry = {
             csrCondition(csr, 'Approved') === undefined &&
             csrCondition(csr, 'Denied') === undefined
           if (!isOpen || signerOf(dialect, csr.spec.signerName) === undefined) return undefined
-          const approvals = approvalsFor(csr, readRequest(csr), dialect)
+          // The API server has checked the signature, and the signer does so again.
+          const approvals = approvalsFor(csr, readRequest(csr, parseRequestedNames), dialect)
           for (const approval of approvals) {
             const review = await reviews.create(reviewOf(csr, approval, dialect), { signal })
             if (review.status?.allowed !== true) continue

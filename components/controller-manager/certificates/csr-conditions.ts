@@ -4,8 +4,6 @@ import type {
   CertificateSigningRequestCondition,
 } from '../../api/generated/types.ts'
 import { TerminalError } from '../../client/controller.ts'
-import type { CertificateRequest } from '../../../certs/csr.ts'
-import { parseCertificateRequest } from '../../../certs/csr.ts'
 
 type Csr = CertificateSigningRequest
 export type CsrConditionType = 'Approved' | 'Denied' | 'Failed'
@@ -46,10 +44,12 @@ export function withCsrCondition(
   return { ...csr, status: { ...csr.status, conditions } }
 }
 
-/** Parses the request. Throws a TerminalError for an unreadable one: it will not change. */
-export function readRequest(csr: Csr): CertificateRequest {
+/**
+ * Parses the request with `parse`, which throws for an unreadable one. That is a TerminalError: a request does not change.
+ */
+export function readRequest<T>(csr: Csr, parse: (pem: string) => T): T {
   try {
-    return parseCertificateRequest(Buffer.from(csr.spec.request, 'base64').toString('utf8'))
+    return parse(Buffer.from(csr.spec.request, 'base64').toString('utf8'))
   } catch (error) {
     throw new TerminalError('the certificate request cannot be read', error)
   }

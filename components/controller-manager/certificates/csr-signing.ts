@@ -7,7 +7,7 @@ import type { Files } from '../../component-base/files.ts'
 import { StartError } from '../../component-base/component.ts'
 import { loadAuthority, sign } from '../../../certs/authority.ts'
 import type { Authority } from '../../../certs/authority.ts'
-import type { CertificateRequest } from '../../../certs/csr.ts'
+import { parseCertificateRequest, type CertificateRequest } from '../../../certs/csr.ts'
 import { isKeyUsage } from '../../../certs/usages.ts'
 import type { ControllerEntry } from '../controller-context.ts'
 import type { ControllerManagerOptions } from '../options.ts'
@@ -125,7 +125,7 @@ export const csrSigning: ControllerEntry = {
           const signer = signerOf(dialect, csr.spec.signerName)
           const authority = signer === undefined ? undefined : signers.get(signer)
           if (signer === undefined || authority === undefined) return
-          const request = readRequest(csr)
+          const request = readRequest(csr, parseCertificateRequest)
           const fault = signerFault(signer, request, csr.spec.usages ?? [])
           const nowMs = clock.now()
           if (fault !== undefined) {

@@ -1,7 +1,7 @@
 /** The rules of the built-in signers, pure (upstream: apis/certificates helpers.go; texts are upstream's, clients show them). */
 import { labelKey } from '../../api/dialect.ts'
 import type { Dialect } from '../../api/dialect.ts'
-import type { CertificateRequest } from '../../../certs/csr.ts'
+import type { RequestedNames } from '../../../certs/csr.ts'
 
 export type SignerName =
   'kube-apiserver-client' | 'kube-apiserver-client-kubelet' | 'kubelet-serving' | 'legacy-unknown'
@@ -18,11 +18,6 @@ export function signerOf(dialect: Dialect, fullName: string): SignerName | undef
   return signerNames.find((name) => labelKey(dialect, '', name) === fullName)
 }
 
-type Requested = Pick<
-  CertificateRequest,
-  'subject' | 'dnsNames' | 'ipAddresses' | 'emailAddresses' | 'uris'
->
-
 function usagesFault(usages: readonly string[], purpose: string): string | undefined {
   const given = new Set(usages)
   // Elliptic-curve keys encipher nothing, so that usage may be left out.
@@ -31,7 +26,7 @@ function usagesFault(usages: readonly string[], purpose: string): string | undef
   return fits ? undefined : `usages did not match [${purpose} digital signature key encipherment]`
 }
 
-function nodeSubjectFault({ subject }: Requested): string | undefined {
+function nodeSubjectFault({ subject }: RequestedNames): string | undefined {
   const { organizations, commonName } = subject
   if (organizations.length !== 1 || organizations[0] !== 'system:nodes')
     return 'subject organization is not system:nodes'
@@ -42,7 +37,7 @@ function nodeSubjectFault({ subject }: Requested): string | undefined {
 
 /** Why the request is not one of a node agent for its client certificate; undefined when it is. */
 export function kubeletClientFault(
-  request: Requested,
+  request: RequestedNames,
   usages: readonly string[],
 ): string | undefined {
   const { dnsNames, ipAddresses, emailAddresses, uris } = request
@@ -56,7 +51,7 @@ export function kubeletClientFault(
 
 /** Why the request is not one of a node agent for its serving certificate; undefined when it is. */
 export function kubeletServingFault(
-  request: Requested,
+  request: RequestedNames,
   usages: readonly string[],
 ): string | undefined {
   const { dnsNames, ipAddresses, emailAddresses, uris } = request
@@ -80,7 +75,7 @@ function clientFault(usages: readonly string[]): string | undefined {
 /** Why a signer refuses an approved request; undefined when it signs it. */
 export function signerFault(
   signer: SignerName,
-  request: Requested,
+  request: RequestedNames,
   usages: readonly string[],
 ): string | undefined {
   switch (signer) {

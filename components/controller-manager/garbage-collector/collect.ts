@@ -1,4 +1,7 @@
-/** Decides on one object of the graph after reading it and its owners from the server (upstream: garbagecollector.go). */
+/**
+ * Decides on one object of the graph after reading it and its owners from the server (upstream: garbagecollector.go). It reads neither
+ * when all owners are known to be gone: the deletion then names the state that the graph saw.
+ */
 import type { Client } from '../../client/client.ts'
 import type { Result } from '../../client/controller.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
@@ -7,9 +10,9 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { eachAtOnce } from '../batches.ts'
 import type { AbsentOwners } from './absent-owners.ts'
 import type { OwnerGraph, Vertex } from './graph.ts'
-import { foregroundFinalizer, orphanFinalizer } from './graph.ts'
+import { foregroundFinalizer, orphanFinalizer, policyOf } from './graph.ts'
 import { createLiveObjects } from './live-objects.ts'
-import type { LiveObjects, PropagationPolicy } from './live-objects.ts'
+import type { LiveObjects } from './live-objects.ts'
 
 export interface CollectorOptions {
   readonly client: Client
@@ -122,8 +125,20 @@ function reportInvalidNamespace(
   })
 }
 
+/** All owners are known to be gone, and none of them is wrongly named: that would be reported. */
+function isOrphaned({ absentOwners, graph, resourceOf }: Collecting, vertex: Vertex): boolean {
+  if (vertex.resourceVersion === '') return false
+  return vertex.owners.every((reference) => {
+    const resource = resourceOf(reference.apiVersion, reference.kind)
+    if (resource === undefined || graph.get(reference.uid)?.resource !== undefined) return false
+    if (resource.namespaced && vertex.namespace === '') return false
+    return absentOwners.has(reference, resource.namespaced ? vertex.namespace : '')
+  })
+}
+
 async function attemptToDeleteItem(collecting: Collecting, vertex: Vertex): Promise<Result | void> {
   const { live, graph } = collecting
+  if (isOrphaned(collecting, vertex) && (await live.removeAsSeen(vertex))) return
   const object = await live.readVertex(vertex)
   if (object === undefined) {
     // Its watch may have ended before the deletion event; no owner may wait for an object that is gone.
@@ -148,12 +163,7 @@ async function attemptToDeleteItem(collecting: Collecting, vertex: Vertex): Prom
   }
   if (by.has('waiting') && vertex.dependents !== undefined)
     await removeWithDependents(live, vertex, object)
-  else await live.remove(vertex, object, policyOf(object))
-}
-
-function policyOf({ metadata: { finalizers = [] } }: KubeObject): PropagationPolicy {
-  if (finalizers.includes(orphanFinalizer)) return 'Orphan'
-  return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background'
+  else await live.remove(vertex, object, policyOf(object.metadata.finalizers ?? []))
 }
 
 /** Deletes in the foreground an object whose owner waits for it: its own dependents go first too. */

@@ -1,4 +1,5 @@
 /** Deletes objects whose owners are gone (upstream: pkg/controller/garbagecollector). */
+import { backgroundOf } from '../../component-base/clock.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import { runController } from '../../client/controller.ts'
@@ -53,7 +54,7 @@ export async function runGarbageCollector(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clock, log, queues, recorder, options } = context
+  const { client, informers, clock, log, queues, recorder, options } = context
   const toDelete = queues('garbage_collector_attempt_to_delete')
   const toOrphan = queues('garbage_collector_attempt_to_orphan')
   const absentOwners = createAbsentOwners()
@@ -70,7 +71,8 @@ export async function runGarbageCollector(
   }
   const { syncErrors } = context.metrics.garbageCollector
   const onTimeout = (): void => syncErrors.inc()
-  const monitors = createMonitors({ client, graph, clock, log, onServedChange, onTimeout }, signal)
+  const watching = { client, informers, graph, clock, log }
+  const monitors = createMonitors({ ...watching, onServedChange, onTimeout }, signal)
   const sync: ResourceSync = { discover, context, monitors, kinds: new Map(), incomplete: 0 }
   const resourceOf = (apiVersion: string, kind: string) => sync.kinds.get(`${apiVersion}|${kind}`)
   const collector = createCollector({
@@ -111,7 +113,7 @@ async function runResourceSync(
 ): Promise<void> {
   const { informers, clock, log, options } = sync.context
   const { promise: longEnough, resolve: goOn } = Promise.withResolvers<void>()
-  const cancel = clock.after(options['garbage-collector-discovery-period'], goOn)
+  const cancel = backgroundOf(clock).after(options['garbage-collector-discovery-period'], goOn)
   // The controllers that run workloads come first.
   await Promise.race([informers.ready(), longEnough, aborted(signal)])
   cancel()

@@ -1,6 +1,6 @@
 /**
- * The graph of who owns whom, built from what watches tell (upstream: garbagecollector/graph_builder.go). It decides only
- * what is worth a closer look; nothing is deleted on its word.
+ * The graph of who owns whom, built from what watches tell (upstream: garbagecollector/graph_builder.go). It decides
+ * what is worth a closer look. Nothing is deleted on its word, unless the server confirms that the object is still as it saw it.
  */
 import type { KubeObject, OwnerReference } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
@@ -8,6 +8,14 @@ import { apiVersionOf } from '../../machinery/objects/resource.ts'
 
 export const orphanFinalizer = 'orphan'
 export const foregroundFinalizer = 'foregroundDeletion'
+
+export type PropagationPolicy = 'Foreground' | 'Background' | 'Orphan'
+
+/** What an object's finalizers ask of whoever deletes it (upstream: garbagecollector.go, attemptToDeleteItem). */
+export function policyOf(finalizers: readonly string[]): PropagationPolicy {
+  if (finalizers.includes(orphanFinalizer)) return 'Orphan'
+  return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background'
+}
 
 const noOwners: readonly OwnerReference[] = []
 
@@ -26,6 +34,10 @@ export class Vertex {
   /** Deleted in the foreground: it goes after its dependents. */
   isDeletingDependents = false
   isOrphaning = false
+  /** How a deletion with no policy of its own treats its dependents. */
+  policy: PropagationPolicy = 'Background'
+  /** Of the state that all this is from; '' while the object is only known from references to it. */
+  resourceVersion = ''
 
   constructor(uid: string, reference: Omit<OwnerReference, 'uid'>, namespace: string) {
     this.uid = uid
@@ -83,11 +95,13 @@ export class OwnerGraph {
 
   /** An object as it is now. */
   observe(resource: Resource, { metadata }: KubeObject): void {
-    const { uid = '', ownerReferences = noOwners, finalizers = [] } = metadata
+    const { uid = '', ownerReferences = noOwners, finalizers = [], resourceVersion = '' } = metadata
     const known = this.#vertices.get(uid)
     const isNew = known?.resource === undefined
     const vertex = known ?? this.#add(uid, metadata)
     if (isNew) this.#settle(vertex, resource, metadata)
+    vertex.resourceVersion = resourceVersion
+    vertex.policy = policyOf(finalizers)
     const before = vertex.owners
     vertex.owners =
       ownerReferences.length === 0 ? noOwners : ownerReferences.map((one) => this.#slim(one))

@@ -4,9 +4,7 @@ import type { ResourceClient } from '../../client/resource-client.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
-import type { Vertex } from './graph.ts'
-
-export type PropagationPolicy = 'Foreground' | 'Background' | 'Orphan'
+import type { PropagationPolicy, Vertex } from './graph.ts'
 
 /** Every write names the uid and resourceVersion it was decided on: a lost race is a Conflict, and the caller retries. */
 export interface LiveObjects {
@@ -24,6 +22,8 @@ export interface LiveObjects {
   ): Promise<void>
   removeFinalizer(vertex: Vertex, finalizer: string): Promise<void>
   remove(vertex: Vertex, live: KubeObject, propagationPolicy: PropagationPolicy): Promise<void>
+  /** Removes the object if it is still in the state that the graph saw; false if it is not, or is gone. */
+  removeAsSeen(vertex: Vertex): Promise<boolean>
 }
 
 async function unlessNotFound<T>(request: Promise<T>): Promise<T | undefined> {
@@ -66,6 +66,17 @@ export function createLiveObjects(client: Client): LiveObjects {
       const { uid = '', resourceVersion = '' } = live.metadata
       const preconditions = { uid, resourceVersion }
       await unlessNotFound(resourceClient.delete(vertex, { propagationPolicy, preconditions }))
+    },
+    removeAsSeen: async (vertex) => {
+      const { uid, resourceVersion, policy: propagationPolicy } = vertex
+      const preconditions = { uid, resourceVersion }
+      try {
+        await clientOf(vertex)?.delete(vertex, { propagationPolicy, preconditions })
+        return true
+      } catch (error) {
+        if (isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict')) return false
+        throw error
+      }
     },
   }
 }

@@ -1,9 +1,15 @@
-/** Monitors: one watch of metadata for each resource whose objects can own or be owned; the graph keeps what matters of them. */
+/**
+ * Monitors: one for each resource whose objects can own or be owned; the graph keeps what matters of them. A resource that a controller watches
+ * is followed through that informer, any other through a watch of metadata (upstream: controller-manager/pkg/informerfactory).
+ */
 import { resourcesOf } from '../../api/resources.ts'
+import { changeCause, startCause, timerCause, withCause } from '../../client/cause.ts'
 import type { Client } from '../../client/client.ts'
+import type { Informer, InformerFactory } from '../../client/informer.ts'
 import { runReflector } from '../../client/reflector.ts'
 import type { ReflectorOptions, ReflectorSink } from '../../client/reflector.ts'
 import { aborted } from '../../component-base/aborted.ts'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
@@ -28,11 +34,15 @@ interface Monitor {
   readonly synced: Promise<void>
 }
 
+/** The watch could not be resumed: what has changed meanwhile is not known one by one. */
+const relistCause = timerCause('relist')
+
 /** As long as upstream waits for a cache before it goes on without it. */
 const syncTimeoutMs = 30_000
 
 export interface MonitorsOptions {
   readonly client: Client
+  readonly informers: Pick<InformerFactory, 'known'>
   readonly graph: OwnerGraph
   readonly clock: Clock
   readonly log: Log
@@ -82,14 +92,14 @@ function startMonitor(
   resource: Resource,
   signal: AbortSignal,
 ): Monitor & { readonly run: Promise<void> } {
-  const { client, graph, clock, log } = options
+  const { client, informers, graph, clock, log } = options
   const { customResourceDefinitions, apiServices } = resourcesOf(client.dialect)
   const decides = resource === customResourceDefinitions || resource === apiServices
   const onServedChange = decides ? options.onServedChange : (): void => {}
   const stop = new AbortController()
   const own = AbortSignal.any([signal, stop.signal])
   const { promise: synced, resolve } = Promise.withResolvers<void>()
-  const cancel = clock.after(syncTimeoutMs, () => {
+  const cancel = backgroundOf(clock).after(syncTimeoutMs, () => {
     log.warn('resource not listed yet; going on without it', { resource: idOf(resource) })
     options.onTimeout()
     resolve()
@@ -99,18 +109,25 @@ function startMonitor(
     resolve()
   }
   void aborted(own).then(settle)
+  let listCause = startCause
   const sink: ReflectorSink<KubeObject> = {
     replace: (objects) => {
-      graph.replace(resource, objects)
+      withCause(listCause, () => graph.replace(resource, objects))
+      listCause = relistCause
       onServedChange()
       settle()
     },
     apply: (type, object) => {
-      if (type === 'DELETED') graph.forget(object.metadata.uid ?? '')
-      else graph.observe(resource, object)
+      withCause(changeCause(resource, object), () => {
+        if (type === 'DELETED') graph.forget(object.metadata.uid ?? '')
+        else graph.observe(resource, object)
+      })
       onServedChange()
     },
   }
+  const informer = informers.known(resource)
+  if (informer !== undefined)
+    return { resource, stop, synced, run: followInformer(informer, { sink, settle }, own) }
   const full = client.resource(resource)
   const metadataClient: ReflectorOptions<KubeObject>['client'] = {
     resource,
@@ -120,3 +137,18 @@ function startMonitor(
   const run = runReflector({ client: metadataClient, selection: {}, sink, clock, log }, own)
   return { resource, stop, synced, run }
 }
+
+/** Passes on what the informer has and gets, until `signal` aborts. It calls `settle` once the informer has a whole list. */
+async function followInformer(
+  informer: Informer,
+  { sink, settle }: { readonly sink: ReflectorSink<KubeObject>; readonly settle: () => void },
+  signal: AbortSignal,
+): Promise<void> {
+  informer.onEvent(({ type, object }) => {
+    if (!signal.aborted) sink.apply(informerEvents[type], object)
+  })
+  void informer.ready.then(settle)
+  await aborted(signal)
+}
+
+const informerEvents = { add: 'ADDED', update: 'MODIFIED', delete: 'DELETED' } as const

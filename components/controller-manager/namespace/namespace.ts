@@ -71,7 +71,7 @@ async function syncNamespace(sync: NamespaceSync, key: string): Promise<Result |
     return
   }
   const waitMs = Date.parse(deleted) + settleMs - context.clock.now()
-  if (waitMs > 0) return { requeueAfterMs: waitMs }
+  if (waitMs > 0) return { requeueAfterMs: waitMs, isPutOff: true }
   const live = await readLive(sync, key)
   const deletedAt = live?.metadata.deletionTimestamp
   if (live === undefined || deletedAt === undefined) return

@@ -1,9 +1,11 @@
 /** Watches the nodes' heartbeats: silent nodes get Unknown conditions and taints (upstream: pkg/controller/nodelifecycle). */
 import type { Lease, Node, Pod } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
+import type { Result } from '../../client/controller.ts'
 import type { Informer } from '../../client/informer.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { createOwnWrites } from '../own-writes.ts'
 import { indexByNode } from '../pod-indexes.ts'
 import { createPodMarker } from './mark-pods.ts'
 import type { PodMarker } from './mark-pods.ts'
@@ -51,10 +53,15 @@ async function runNoScheduleTaints(
   { queues, clock, log }: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const reconcile = async (key: string): Promise<void> => {
+  const ownWrites = createOwnWrites(nodes, clock)
+  const reconcile = async (key: string): Promise<Result | void> => {
     const node = nodes.get(key)
-    // While nodes join, many write to them: after a conflict, the event of the newer state is on its way here.
-    if (node !== undefined) await writer.swapTaintsOnce(node, noScheduleSwap(node, keys))
+    if (node === undefined) return
+    // While nodes join, many write to them: events of others come before that of the own write.
+    const pendingMs = ownWrites.pendingMs(key)
+    if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
+    const written = await writer.swapTaintsOnce(node, noScheduleSwap(node, keys))
+    if (written !== undefined) ownWrites.wrote(key, written)
   }
   const informers = [source(nodes)]
   await runController({ queues, name, informers, reconcile, workers: 8, clock, log }, signal)

@@ -1,4 +1,5 @@
 /** Ages the nodes' heartbeats: silent nodes get Unknown conditions, and NoExecute taints zone by zone (upstream: monitorNodeHealth). */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Lease, Node, Pod } from '../../api/generated/types.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Informer } from '../../client/informer.ts'
@@ -66,7 +67,7 @@ export async function runNodeMonitor(
       Math.min(nextPassMs - clock.now(), pacer.nextInMs(clock.now()) ?? Infinity),
     )
     const dueMs = clock.now() + waitMs
-    await clock.sleep(waitMs, signal)
+    await backgroundOf(clock).sleep(waitMs, signal)
     const lostMs = clock.now() - dueMs
     if (Math.abs(lostMs) < periodMs) continue
     leaveOut(monitor, lostMs)

@@ -1,5 +1,5 @@
 /** Writes to nodes whose cached state may be old: a conflict is tried again with the server's (upstream: pkg/controller/util/node). */
-import type { Node } from '../../api/generated/types.ts'
+import type { Node, Taint } from '../../api/generated/types.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
@@ -14,8 +14,33 @@ export interface NodeWriter {
   withNode<T>(node: Node, act: (node: Node) => Promise<T>): Promise<T | undefined>
   /** Changes the node's taints as `wanted` says of its current state. A no-op writes nothing. */
   swapTaints(node: Node, wanted: (node: Node) => TaintSwap): Promise<void>
-  /** The same, but a node that has changed meanwhile stays as it is: the caller sees its newer state, and calls again. */
-  swapTaintsOnce(node: Node, swap: TaintSwap): Promise<void>
+  /**
+   * The same, but a node whose taints have changed meanwhile stays as it is: the caller sees its newer state, and calls again.
+   * Resolves with what was written.
+   */
+  swapTaintsOnce(node: Node, swap: TaintSwap): Promise<Node | undefined>
+}
+
+/** A lost race; of a JSON patch, a failed test. */
+function isOutdated(error: unknown): boolean {
+  return isStatusError(error, 'Conflict', 'Invalid')
+}
+
+function hasTaints({ spec }: Node): boolean {
+  return (spec?.taints?.length ?? 0) > 0
+}
+
+/**
+ * Replaces the taints if they are still those of `node`. Upstream sends its resourceVersion for that (PatchNodeTaints), and loses to
+ * each of the other controllers that write to a joining node.
+ */
+function patchOf({ metadata, spec }: Node, taints: readonly Taint[]): readonly object[] {
+  const path = '/spec/taints'
+  return [
+    { op: 'test', path: '/metadata/uid', value: metadata.uid },
+    { op: 'test', path, value: spec?.taints },
+    taints.length === 0 ? { op: 'remove', path } : { op: 'replace', path, value: taints },
+  ]
 }
 
 export function createNodeWriter(nodes: ResourceClient<Node>, clock: Clock): NodeWriter {
@@ -26,7 +51,7 @@ export function createNodeWriter(nodes: ResourceClient<Node>, clock: Clock): Nod
         return await act(current)
       } catch (error) {
         if (isStatusError(error, 'NotFound')) return undefined
-        if (!isStatusError(error, 'Conflict') || tries === maxTries) throw error
+        if (!isOutdated(error) || tries === maxTries) throw error
       }
       try {
         current = await nodes.get({ name: node.metadata.name ?? '' })
@@ -36,15 +61,13 @@ export function createNodeWriter(nodes: ResourceClient<Node>, clock: Clock): Nod
       }
     }
   }
-  const write = async (node: Node, swap: TaintSwap): Promise<void> => {
+  const write = async (node: Node, swap: TaintSwap): Promise<Node | undefined> => {
     const taints = swapTaints(node.spec?.taints, swap, timestamp(clock.now()))
-    if (taints === undefined) return
+    if (taints === undefined) return undefined
     const { name = '', resourceVersion } = node.metadata
-    const patch = {
-      metadata: { resourceVersion },
-      spec: { taints: taints.length === 0 ? null : taints },
-    }
-    await nodes.patch({ name }, patch, { type: 'merge' })
+    if (hasTaints(node)) return await nodes.patch({ name }, patchOf(node, taints), { type: 'json' })
+    const patch = { metadata: { resourceVersion }, spec: { taints } }
+    return await nodes.patch({ name }, patch, { type: 'merge' })
   }
   return {
     withNode,
@@ -53,9 +76,10 @@ export function createNodeWriter(nodes: ResourceClient<Node>, clock: Clock): Nod
     },
     swapTaintsOnce: async (node, swap) => {
       try {
-        await write(node, swap)
+        return await write(node, swap)
       } catch (error) {
-        if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+        if (!isOutdated(error) && !isStatusError(error, 'NotFound')) throw error
+        return undefined
       }
     },
   }

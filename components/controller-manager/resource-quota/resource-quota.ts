@@ -1,4 +1,5 @@
 /** Keeps what each ResourceQuota says is used equal to what is there (upstream: pkg/controller/resourcequota). */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Pod, ResourceQuota } from '../../api/generated/types.ts'
 import { isQuotaPod } from '../../api/quota/pod-quota.ts'
 import type { QuotaEvaluator } from '../../api/quota/quota-evaluator.ts'
@@ -215,7 +216,7 @@ async function resync(sync: QuotaSync, signal: AbortSignal): Promise<void> {
   const { clock, options } = sync.context
   while (!signal.aborted) {
     try {
-      await clock.sleep(options['resource-quota-sync-period'], signal)
+      await backgroundOf(clock).sleep(options['resource-quota-sync-period'], signal)
     } catch {
       // Only an abort ends the sleep early.
       return

@@ -2,6 +2,7 @@
  * Removes unused token Secrets that were made for service accounts automatically: marks them invalid first, and deletes them
  * later (upstream: legacy_serviceaccount_token_cleaner.go; KEP-2799).
  */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { ConfigMap, Pod, Secret, ServiceAccount } from '../../api/generated/types.ts'
@@ -78,7 +79,7 @@ async function runTokenCleaner(context: ControllerContext, signal: AbortSignal):
       log.warn('legacy tokens not looked after; trying again', { why: messageOf(error) })
     }
     try {
-      await clock.sleep(periodMs, signal)
+      await backgroundOf(clock).sleep(periodMs, signal)
     } catch {
       // Only an abort ends the sleep early.
       return

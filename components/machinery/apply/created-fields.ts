@@ -20,10 +20,51 @@ import { decode } from '../schema/decode.ts'
 import { deepEqual } from '../objects/object.ts'
 import type { StructSchema } from '../schema/schema.ts'
 
-/** The text of a value's node: `{}` for a leaf, `''` if no part of it is owned. */
-type Write = (value: unknown) => string
+/** Writes the text of a value's node: `{}` for a leaf, nothing if no part of it is owned. */
+type Write = (value: unknown, to: Pieces) => void
 
 const leafText = '{}'
+
+/** A text of more pieces is not kept for the next object, nor is its memory. */
+const mostKept = 4096
+
+/**
+ * Pieces of text, joined once: most are constants, and a text that grows piece by piece takes several times its length. `list`
+ * keeps its memory from object to object.
+ */
+class Pieces {
+  readonly list: string[] = []
+  size = 0
+
+  add(piece: string): void {
+    this.list[this.size] = piece
+    this.size += 1
+  }
+
+  taken(): string[] {
+    const taken = this.list.slice(0, this.size)
+    if (this.size > mostKept) this.list.length = 0
+    return taken
+  }
+
+  /** Whether these pieces are the same. */
+  equals(others: readonly string[]): boolean {
+    if (others.length !== this.size) return false
+    for (let index = 0; index < this.size; index += 1) {
+      if (others[index] !== this.list[index]) return false
+    }
+    return true
+  }
+}
+
+/** The text of the last object of a kind. Clients create many objects that set the same fields. */
+interface LastText {
+  pieces: readonly string[]
+  text: string
+}
+
+/** No object is written while another one is. */
+const pieces = new Pieces()
 
 interface FieldWriter {
   readonly name: string
@@ -31,6 +72,8 @@ interface FieldWriter {
   readonly rank: number
   /** `,"f:name":` */
   readonly prefix: string
+  /** The same without the comma. */
+  readonly first: string
   readonly write: Write
 }
 
@@ -78,7 +121,12 @@ export const unownedMetadata: ReadonlySet<string> = new Set([
 
 const unowned: ReadonlySet<string> = new Set(['kind', 'apiVersion'])
 
-const writers = new WeakMap<StructSchema, WeakMap<readonly string[], Write>>()
+interface Root {
+  readonly write: Write
+  readonly last: LastText
+}
+
+const roots = new WeakMap<StructSchema, WeakMap<readonly string[], Root>>()
 
 /**
  * The fields that the creator of `object` owns, as canonical JSON text; undefined if it owns no fields. Omits the top-level
@@ -89,12 +137,25 @@ export function createdFields(
   object: unknown,
   resetFields: readonly string[],
 ): string | undefined {
-  let known = writers.get(schema)
-  if (known === undefined) writers.set(schema, (known = new WeakMap()))
-  let write = known.get(resetFields)
-  if (write === undefined) known.set(resetFields, (write = compileRoot(schema, resetFields)))
-  const text = write(object)
-  return text === '' ? undefined : text
+  let known = roots.get(schema)
+  if (known === undefined) roots.set(schema, (known = new WeakMap()))
+  let root = known.get(resetFields)
+  if (root === undefined) {
+    root = { write: compileRoot(schema, resetFields), last: { pieces: [], text: '' } }
+    known.set(resetFields, root)
+  }
+  const { write, last } = root
+  pieces.size = 0
+  write(object, pieces)
+  if (pieces.size === 0) return undefined
+  if (pieces.equals(last.pieces)) return last.text
+  const taken = pieces.taken()
+  const text = taken.join('')
+  if (taken.length <= mostKept) {
+    last.pieces = taken
+    last.text = text
+  }
+  return text
 }
 
 function compileRoot(schema: StructSchema, resetFields: readonly string[]): Write {
@@ -118,37 +179,46 @@ function writersOf(
   for (const [rank, name] of shape.names.entries()) {
     if (skipped.has(name)) continue
     const write = compile(name, shape.field(name) as ApplyShape)
-    byName.set(name, { name, rank, prefix: `,${elementText(`f:${name}`)}:`, write })
+    const first = `${elementText(`f:${name}`)}:`
+    byName.set(name, { name, rank, prefix: `,${first}`, first, write })
   }
   return { byName, start: { fields: [], next: new Map(), parts: undefined }, steps: 0 }
 }
 
 const noneSkipped: ReadonlySet<string> = new Set()
 
-const writeLeaf: Write = () => leafText
+const writeLeaf: Write = (_, to) => to.add(leafText)
 
 /** Writes the fields of an object that the empty object lacks. */
 function changed(shape: ApplyShape, empty: unknown): Write {
-  if (empty === undefined) return (value) => (value === undefined ? '' : added(shape)(value))
+  if (empty === undefined) {
+    const write = added(shape)
+    return (value, to) => (value === undefined ? undefined : write(value, to))
+  }
   switch (shape.kind) {
     case 'struct':
       return writeStruct(changedWriters(shape, empty, noneSkipped))
     case 'map': {
       const write = added(shape.values)
-      return (value) => (isRecord(value) ? braced(mapText(value, write)) : '')
+      return (value, to) => {
+        if (isRecord(value)) braced(to, () => writeMap(value, write, to))
+      }
     }
     case 'list':
     case 'set': {
-      const write = itemsText(shape)
-      return (value) => (Array.isArray(value) ? braced(write(value)) : '')
+      const write = itemsWriter(shape)
+      return (value, to) => {
+        if (Array.isArray(value)) braced(to, () => write(value, to))
+      }
     }
     case 'free':
-      return (value) => {
-        const inner = isRecord(value) ? braced(mapText(value, writeFree)) : ''
-        return inner !== '' ? inner : deepEqual(value, empty) ? '' : leafText
+      return (value, to) => {
+        const before = to.size
+        if (isRecord(value)) braced(to, () => writeMap(value, writeFree, to))
+        if (to.size === before && !deepEqual(value, empty)) to.add(leafText)
       }
     case 'leaf':
-      return (value) => (deepEqual(value, empty) ? '' : leafText)
+      return (value, to) => (deepEqual(value, empty) ? undefined : to.add(leafText))
   }
 }
 
@@ -165,21 +235,28 @@ function changedWriters(
 
 /** Writes the fields' texts, or nothing if all are empty. */
 function writeStruct(fields: FieldWriters): Write {
-  return (value) => {
-    if (!isRecord(value)) return ''
-    let text = ''
+  return (value, to) => {
+    if (!isRecord(value)) return
+    const start = to.size
+    to.add('{')
     for (const field of stepOf(fields, value).fields) {
-      const inner = field.write(value[field.name])
-      if (inner === '') continue
-      text += text === '' ? `{${field.prefix.slice(1)}${inner}` : field.prefix + inner
+      const before = to.size
+      to.add(before === start + 1 ? field.first : field.prefix)
+      field.write(value[field.name], to)
+      if (to.size === before + 1) to.size = before
     }
-    return text === '' ? '' : `${text}}`
+    if (to.size === start + 1) to.size = start
+    else to.add('}')
   }
 }
 
-/** Texts begin with a comma. */
-function braced(text: string): string {
-  return text === '' ? '' : `{${text.slice(1)}}`
+/** Puts braces around what `write` writes, which begins with a comma; nothing around nothing. */
+function braced(to: Pieces, write: () => void): void {
+  const start = to.size
+  write()
+  if (to.size === start) return
+  to.list[start] = `{${(to.list[start] ?? '').slice(1)}`
+  to.add('}')
 }
 
 /** Iterates over the value's own fields instead of the declared ones, most of which are absent. */
@@ -236,12 +313,20 @@ function added(shape: ApplyShape): Write {
       return addedStruct(shape)
     case 'map': {
       const write = added(shape.values)
-      return (value) => (isRecord(value) ? owned(mapText(value, write)) : leafText)
+      return (value, to) => {
+        const start = beginOwned(to)
+        if (isRecord(value)) writeMap(value, write, to)
+        endOwned(to, start)
+      }
     }
     case 'list':
     case 'set': {
-      const write = itemsText(shape)
-      return (value) => (Array.isArray(value) ? owned(write(value)) : leafText)
+      const write = itemsWriter(shape)
+      return (value, to) => {
+        const start = beginOwned(to)
+        if (Array.isArray(value)) write(value, to)
+        endOwned(to, start)
+      }
     }
   }
 }
@@ -251,32 +336,45 @@ function addedStruct(shape: StructShape): Write {
   if (known !== undefined) return known
   // Compiled on first use, since schemas can be recursive.
   let fields: FieldWriters | undefined
-  const write: Write = (value) => {
-    if (!isRecord(value)) return leafText
+  const write: Write = (value, to) => {
+    if (!isRecord(value)) {
+      to.add(leafText)
+      return
+    }
     fields ??= writersOf(shape, noneSkipped, (_, field) => added(field))
     const step = stepOf(fields, value)
-    step.parts ??= partsOf(step.fields)
-    let text = ''
-    for (const part of step.parts) {
-      text += part.text
-      if (part.field !== undefined) text += part.field.write(value[part.field.name])
+    const parts = (step.parts ??= partsOf(step.fields))
+    for (let index = 0; index < parts.length; index += 1) {
+      const { text, field } = parts[index] as Part
+      to.add(text)
+      if (field !== undefined) field.write(value[field.name], to)
     }
-    return text
   }
   structs.set(shape, write)
   return write
 }
 
-const writeFree: Write = (value) => (isRecord(value) ? owned(mapText(value, writeFree)) : leafText)
+const writeFree: Write = (value, to) => {
+  const start = beginOwned(to)
+  if (isRecord(value)) writeMap(value, writeFree, to)
+  endOwned(to, start)
+}
 
-function owned(text: string): string {
-  return text === '' ? leafText : `{".":{}${text}}`
+/** The start of a value that is owned itself, with or without members. */
+function beginOwned(to: Pieces): number {
+  to.add('{".":{}')
+  return to.size
+}
+
+function endOwned(to: Pieces, start: number): void {
+  if (to.size > start) to.add('}')
+  else to.list[start - 1] = leafText
 }
 
 // Keys that JSON does not escape.
 const plain = /^[\w\-./:]*$/
 
-function mapText(value: Record<string, unknown>, write: Write): string {
+function writeMap(value: Record<string, unknown>, write: Write, to: Pieces): void {
   const keys = Object.keys(value)
   for (let index = 1; index < keys.length; index += 1) {
     if ((keys[index - 1] as string) > (keys[index] as string)) {
@@ -284,73 +382,90 @@ function mapText(value: Record<string, unknown>, write: Write): string {
       break
     }
   }
-  let text = ''
   for (const key of keys) {
-    const name = plain.test(key) ? `"f:${key}"` : elementText(`f:${key}`)
-    text += `,${name}:${write(value[key])}`
+    if (plain.test(key)) {
+      to.add(',"f:')
+      to.add(key)
+      to.add('":')
+    } else to.add(`,${elementText(`f:${key}`)}:`)
+    write(value[key], to)
   }
-  return text
 }
 
 type Items = Extract<ApplyShape, { kind: 'list' | 'set' }>
 
-function itemsText(shape: Items): (items: readonly unknown[]) => string {
-  if (shape.kind === 'set') return setText
+/** Each member's text begins with a comma. */
+function itemsWriter(shape: Items): (items: readonly unknown[], to: Pieces) => void {
+  if (shape.kind === 'set') return writeSet
   const { keys } = shape
+  const addElement = elementAdder(keys)
   let write: Write | undefined
-  return (items) => {
+  return (items, to) => {
     write ??= added(shape.items)
     const sorted = inKeyOrder(items, keys)
-    let before = ''
-    let text = ''
-    let last = ''
+    let start = to.size
     for (let index = 0; index < sorted.length; index += 1) {
       const item = sorted[index] as Record<string, unknown>
-      const element = itemText(item, keys)
       // Repeated items are owned as one.
-      if (element === last) text = before + element + leafText
-      else {
-        before = text
-        text += element + write(item)
-        last = element
-      }
+      const isRepeated = index > 0 && compareItems(sorted[index - 1], item, keys) === 0
+      if (isRepeated) to.size = start
+      else start = to.size
+      addElement(item, to)
+      if (isRepeated) to.add(leafText)
+      else write(item, to)
     }
-    return text
   }
 }
 
-/** `,"k:{\"name\":\"c\"}":` */
-function itemText(item: Record<string, unknown>, keys: ListShape['keys']): string {
-  let text = ''
-  for (let index = 0; index < keys.length; index += 1) {
-    const key = keys[index] as ElementKey
-    const value = item[key.name] ?? key.default
-    const start = index === 0 ? `\\"${key.name}\\":` : `,\\"${key.name}\\":`
-    if (typeof value === 'number') text += start + value
-    else if (typeof value === 'string' && plain.test(value)) text += `${start}\\"${value}\\"`
-    else return `,${elementText(itemElement(item, keys))}:`
+/** Adds `,"k:{\"name\":\"c\"}":` */
+function elementAdder(
+  keys: ListShape['keys'],
+): (item: Record<string, unknown>, to: Pieces) => void {
+  const starts = keys.map(({ name }, index) => `${index === 0 ? ',"k:{' : ','}\\"${name}\\":`)
+  const quotedStarts = starts.map((start) => `${start}\\"`)
+  return (item, to) => {
+    const before = to.size
+    for (let index = 0; index < keys.length; index += 1) {
+      const key = keys[index] as ElementKey
+      const value = item[key.name] ?? key.default
+      if (typeof value === 'number') {
+        to.add(starts[index] as string)
+        to.add(String(value))
+      } else if (typeof value === 'string' && plain.test(value)) {
+        to.add(quotedStarts[index] as string)
+        to.add(value)
+        to.add('\\"')
+      } else {
+        to.size = before
+        to.add(`,${elementText(itemElement(item, keys))}:`)
+        return
+      }
+    }
+    to.add('}":')
   }
-  return `,"k:{${text}}":`
 }
 
 function inKeyOrder(items: readonly unknown[], keys: ListShape['keys']): readonly unknown[] {
-  if (items.length < 2) return items
-  const compare = (a: unknown, b: unknown): number => {
-    for (const { name, default: fallback } of keys) {
-      const left = (a as Record<string, unknown>)[name] ?? fallback
-      const right = (b as Record<string, unknown>)[name] ?? fallback
-      const order = compareValues(left, right)
-      if (order !== 0) return order
-    }
-    return 0
-  }
   for (let index = 1; index < items.length; index += 1) {
-    if (compare(items[index - 1], items[index]) > 0) return items.toSorted(compare)
+    if (compareItems(items[index - 1], items[index], keys) > 0) {
+      return items.toSorted((a, b) => compareItems(a, b, keys))
+    }
   }
   return items
 }
 
-function setText(items: readonly unknown[]): string {
+function compareItems(a: unknown, b: unknown, keys: ListShape['keys']): number {
+  for (let index = 0; index < keys.length; index += 1) {
+    const { name, default: fallback } = keys[index] as ElementKey
+    const left = (a as Record<string, unknown>)[name] ?? fallback
+    const right = (b as Record<string, unknown>)[name] ?? fallback
+    const order = left === right ? 0 : compareValues(left, right)
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+function writeSet(items: readonly unknown[], to: Pieces): void {
   const elements = [...new Set(items)].toSorted(compareValues)
-  return elements.map((value) => `,${elementText(setElement(value))}:${leafText}`).join('')
+  for (const value of elements) to.add(`,${elementText(setElement(value))}:${leafText}`)
 }

@@ -4,6 +4,7 @@
  */
 import { emptySet, readFieldSet, unionOfAll, type FieldSet } from './field-set.ts'
 import type { ManagedFieldsEntry } from '../objects/object.ts'
+import { RawJson } from '../values/raw-json.ts'
 
 /** A field manager with its fields in one version of the kind. */
 export interface Owner {
@@ -92,12 +93,24 @@ function entryOf(owner: Owner): ManagedFieldsEntry {
   }
 }
 
-/** The entries of an object whose only owner is its creator, as JSON text. `fields` is JSON text too. */
-export function creatorEntriesText(creator: Omit<Owner, 'fields'>, fields: string): string {
-  const { manager, operation, apiVersion, subresource, time } = creator
+/** The only owner of a new object. */
+export interface Creator extends Omit<Owner, 'fields'> {
+  /** JSON text. */
+  readonly fields: string
+}
+
+/** The entries of an object whose only owner is its creator. */
+export function creatorEntries({ fields, ...creator }: Creator): ManagedFieldsEntry[] {
+  const fieldsV1 = new RawJson(fields) as unknown as Record<string, unknown>
+  return [entryOf({ ...creator, fields: fieldsV1 as FieldSet })]
+}
+
+/** The same as JSON text, in parts. */
+export function creatorEntriesTexts(creator: Creator): readonly string[] {
+  const { manager, operation, apiVersion, subresource, time, fields } = creator
   const head = JSON.stringify({ manager, operation, apiVersion, time, fieldsType: 'FieldsV1' })
   const tail = subresource === '' ? '' : `,"subresource":${JSON.stringify(subresource)}`
-  return `[${head.slice(0, -1)},"fieldsV1":${fields}${tail}}]`
+  return [`[${head.slice(0, -1)},"fieldsV1":`, fields, `${tail}}]`]
 }
 
 /** The most owners by update; older ones are merged into one entry per version. */

@@ -6,6 +6,7 @@ import { durationNanos } from '../values/go-duration.ts'
 import type { FieldSchema, ScalarSchema, Schema, StructSchema } from '../schema/schema.ts'
 import { protobufMagic } from './protobuf-reader.ts'
 import { goJson } from '../values/go-json.ts'
+import { RawJson } from '../values/raw-json.ts'
 
 const wire = { varint: 0, fixed64: 1, bytes: 2 } as const
 
@@ -192,7 +193,7 @@ function writeQuantity(value: unknown): void {
 function writeJson(value: unknown): void {
   if (value === undefined || value === null) return
   const from = written()
-  putText(JSON.stringify(value))
+  putText(value instanceof RawJson ? value.text : JSON.stringify(value))
   close(from, 0x0a)
 }
 

@@ -15,6 +15,32 @@ export function finished<T>(steps: Steps<T>): T {
   }
 }
 
+/**
+ * Runs all steps at once, as far as none needs a promise's value: the others follow when it is there, and the answer is a promise
+ * then. A promise that rejects throws in the computation.
+ */
+export function atOnce<T>(steps: Steps<T>): T | Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (value !== undefined) return waitFor(value, steps)
+  }
+}
+
+async function waitFor<T>(first: Promise<unknown>, steps: Steps<T>): Promise<T> {
+  let pending: Promise<unknown> | undefined = first
+  for (;;) {
+    let step: IteratorResult<Promise<unknown> | undefined, T>
+    try {
+      step = steps.next(await pending)
+    } catch (error) {
+      step = steps.throw(error)
+    }
+    if (step.done === true) return step.value
+    pending = step.value
+  }
+}
+
 /** A computation of one part, with a pause before it. */
 export function* oneStep<T>(compute: () => T): Steps<T> {
   yield

@@ -12,7 +12,9 @@ import { createClient } from '../../client/client.ts'
 import { ConnectionError } from '../../client/connection-error.ts'
 import { createBackoff } from '../../component-base/backoff.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import type { LocalNetwork } from '../../component-base/local-network.ts'
 import type { Log } from '../../component-base/log.ts'
+import type { UnderWay } from '../../component-base/under-way.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { IssuedCertificate } from './certificate-request.ts'
 import { RequestRefusedError, requestCertificate } from './certificate-request.ts'
@@ -31,6 +33,8 @@ export interface BootstrapOptions {
   readonly pins: readonly string[]
   /** Whom to trust, when a bootstrap kubeconfig says so: discovery is then skipped. */
   readonly cluster?: TrustedCluster
+  readonly network?: LocalNetwork | undefined
+  readonly underWay?: UnderWay | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -61,7 +65,7 @@ async function fetchClusterInfo(
   options: BootstrapOptions,
   ca: string | undefined,
 ): Promise<Readonly<Record<string, string>>> {
-  const { dialect, server, serverName, log } = options
+  const { dialect, server, serverName, network, underWay, log } = options
   const client = createClient({
     server,
     ...(serverName === undefined ? {} : { serverName }),
@@ -69,6 +73,8 @@ async function fetchClusterInfo(
     log,
     userAgent: 'kubelet-bootstrap',
     timeoutMs: discoveryTimeoutMs,
+    network,
+    underWay,
     ...(ca === undefined ? { insecureSkipVerify: true } : { ca }),
   })
   try {
@@ -241,6 +247,8 @@ async function connect(options: BootstrapOptions, report: ReportJoin): Promise<C
     dialect: options.dialect,
     credentials: { token: options.token },
     userAgent: 'kubelet-bootstrap',
+    network: options.network,
+    underWay: options.underWay,
     log: options.log,
   })
   return { cluster, client }

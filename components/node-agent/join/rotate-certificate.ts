@@ -1,5 +1,6 @@
 /** Rotation: asks for a new certificate in time, as often as it takes, and hands it on. */
 import { createBackoff } from '../../component-base/backoff.ts'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { IssuedCertificate } from './certificate-request.ts'
@@ -21,7 +22,7 @@ const maxSleepMs = 24 * 60 * 60_000
 
 async function sleepUntil(atMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
   for (let left = atMs - clock.now(); left > 0; left = atMs - clock.now()) {
-    await clock.sleep(Math.min(left, maxSleepMs), signal)
+    await backgroundOf(clock).sleep(Math.min(left, maxSleepMs), signal)
   }
 }
 

@@ -1,12 +1,16 @@
 /** Heartbeat: the node's Lease, renewed every ten seconds; this alone keeps the node from being called unreachable. */
 import type { Lease } from '../../api/generated/types.ts'
+import { timerCause, withCause } from '../../client/cause.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import { backoffDelay } from '../../component-base/backoff.ts'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { microTimestamp } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { OwnerReference } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
+import { createTimeLimit } from './time-limit.ts'
+import { untilNextTurn, untilTurn, type Turn } from './turn.ts'
 
 const defaultLeaseDurationSeconds = 40
 
@@ -15,6 +19,7 @@ export function renewIntervalOf(leaseDurationSeconds = defaultLeaseDurationSecon
   return (leaseDurationSeconds * 1000) / 4
 }
 
+const heartbeatCause = timerCause('heartbeat')
 const retryBackoff = { initialMs: 200, maxMs: 7000 }
 
 export interface HeartbeatOptions {
@@ -24,12 +29,14 @@ export interface HeartbeatOptions {
   readonly nodeName: string
   /** The Node object as the lease's owner, once it is registered. */
   readonly owner: () => OwnerReference | undefined
+  /** The Node is new: its lease is made without a look for one. Default false. */
+  readonly isNew?: boolean
   readonly clock: Clock
   readonly log: Log
   /** Default 40. */
   readonly leaseDurationSeconds?: number
-  /** When the first renewal is: agents in one process spread theirs. Default at once. */
-  readonly firstDelayMs?: number | undefined
+  /** When it renews; default at once, and from then on. */
+  readonly turn?: Turn | undefined
 }
 
 /** The lease as it is to be written now. Fields that others set stay. Pure. */
@@ -74,43 +81,62 @@ async function currentLease(
   }
 }
 
+function nextLease(options: HeartbeatOptions, old: Lease | undefined): Lease {
+  const { leases, clock, namespace, nodeName, owner, leaseDurationSeconds } = options
+  const { group, version } = leases.resource
+  const apiVersion = `${group}/${version}`
+  const nowMs = clock.now()
+  const wanted = { namespace, nodeName, owner: owner(), apiVersion, nowMs, leaseDurationSeconds }
+  return renewedLease(old, wanted)
+}
+
+/** Creates the lease of a new node; undefined if there is one: an earlier node of that name left it. */
+async function createdLease(
+  leases: ResourceClient<Lease>,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<Lease | undefined> {
+  try {
+    return await leases.create(lease, { signal })
+  } catch (error) {
+    if (isStatusError(error, 'AlreadyExists')) return undefined
+    throw error
+  }
+}
+
 /** Renews until the signal aborts. A failed renewal is tried again after 200 ms, 400 ms and so on up to 7 s. */
 export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSignal): Promise<void> {
-  const { leases, clock, log, namespace, nodeName } = options
-  const { resource } = leases
+  const { leases, clock, log, turn } = options
   const renewIntervalMs = renewIntervalOf(options.leaseDurationSeconds)
+  // A request that hangs must not cost more than one heartbeat.
+  const limit = createTimeLimit(clock, signal, {
+    ms: renewIntervalMs,
+    reason: 'the server did not answer the renewal in time',
+  })
+  const next = (old: Lease | undefined): Lease => nextLease(options, old)
   let known: Lease | undefined
+  let isNew = options.isNew === true
 
-  const renew = async (): Promise<void> => {
-    // A request that hangs must not cost more than one heartbeat.
-    const limit = new AbortController()
-    const cancel = clock.after(renewIntervalMs, () =>
-      limit.abort(new Error('the server did not answer the renewal in time')),
-    )
-    const either = AbortSignal.any([signal, limit.signal])
-    try {
-      const old = known ?? (await currentLease(options, either))
-      const next = renewedLease(old, {
-        namespace,
-        nodeName,
-        owner: options.owner(),
-        apiVersion: `${resource.group}/${resource.version}`,
-        nowMs: clock.now(),
-        leaseDurationSeconds: options.leaseDurationSeconds,
-      })
-      const write = { signal: either }
-      known = await (old === undefined ? leases.create(next, write) : leases.update(next, write))
-    } finally {
-      cancel()
+  const renew = async (until: AbortSignal): Promise<void> => {
+    if (isNew) {
+      isNew = false
+      known = await createdLease(leases, next(undefined), until)
+      if (known !== undefined) return
     }
+    const old = known ?? (await currentLease(options, until))
+    const write = { signal: until }
+    known = await (old === undefined
+      ? leases.create(next(undefined), write)
+      : leases.update(next(old), write))
   }
 
-  if (options.firstDelayMs) await clock.sleep(options.firstDelayMs, signal)
+  if (turn !== undefined)
+    await backgroundOf(clock).sleep(untilTurn(turn, renewIntervalMs, clock.now()), signal)
   for (;;) {
     const startedMs = clock.now()
     for (let attempt = 0; ; attempt++) {
       try {
-        await renew()
+        await withCause(heartbeatCause, () => limit.during(renew))
         if (attempt > 0) log.info('lease renewed again', { failures: attempt })
         break
       } catch (error) {
@@ -119,11 +145,13 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
         known = undefined
         const delay = backoffDelay(retryBackoff, attempt)
         log.warn('renewing the lease failed', { retryMs: delay, error: String(error) })
-        await clock.sleep(delay, signal)
+        await backgroundOf(clock).sleep(delay, signal)
       }
     }
     // A clock that was set back meanwhile must not make the wait longer.
     const tookMs = Math.max(0, clock.now() - startedMs)
-    await clock.sleep(Math.max(0, renewIntervalMs - tookMs), signal)
+    const nextMs =
+      turn === undefined ? renewIntervalMs : untilNextTurn(turn, renewIntervalMs, startedMs)
+    await backgroundOf(clock).sleep(Math.max(0, nextMs - tookMs), signal)
   }
 }

@@ -1,11 +1,13 @@
 /** NodeReporter: keeps the Node's status up to date: at once when something changed, else every five minutes. */
 import type { Node, NodeStatus } from '../../api/generated/types.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import { currentCause, timerCause, withCause, type Cause } from '../../client/cause.ts'
 import { createBackoff } from '../../component-base/backoff.ts'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { NodeStatusInput } from './node-status.ts'
-import type { Turn } from './turn.ts'
+import { untilNextTurn, type Turn } from './turn.ts'
 import { isOverruled, isStatusNews, nodeStatusOf, reportDueIn } from './node-status.ts'
 
 export interface NodeReporterOptions {
@@ -15,9 +17,11 @@ export interface NodeReporterOptions {
   readonly observe: () => Promise<Omit<NodeStatusInput, 'nowMs'>>
   /** The Node's status so far, so that transition times survive a restart of the agent. */
   readonly initial: NodeStatus | undefined
+  /** The status that the agent has just created the Node with: its first report. */
+  readonly created?: NodeStatus | undefined
   /** Time between observations. */
   readonly lookEveryMs: number
-  /** When it repeats a report without news; undefined: five minutes after the last. */
+  /** When it observes, and repeats a report without news; undefined: five minutes after the last. */
   readonly turn?: Turn | undefined
   readonly clock: Clock
   readonly log: Log
@@ -29,7 +33,7 @@ export interface NodeReporter {
   wake(): void
   /** The server's current status: if another writer overruled a reported condition, a new report follows. */
   seen(status: NodeStatus | undefined): void
-  /** Resolves once the first report is written. */
+  /** Resolves once the first report is written; at once for a Node that was created with it. */
   readonly reported: Promise<void>
 }
 
@@ -42,13 +46,20 @@ interface Reporting extends NodeReporterOptions {
   hasToRepeat: boolean
   /** Resources removed from allocatable, until the informer shows it. */
   removed: readonly string[]
+  /** Why it was woken. */
+  cause: Cause | undefined
 }
 
+/** It is time to look, or to repeat the report. */
+const lookCause = timerCause('node status')
+
 export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
-  const { lookEveryMs, clock, log } = options
+  const { lookEveryMs, created, turn, clock, log } = options
   const { promise: reported, resolve: nowReported } = Promise.withResolvers<void>()
-  const start = { last: undefined, lastReportMs: undefined, hasToRepeat: false, removed: [] }
+  const lastReportMs = created === undefined ? undefined : clock.now()
+  const start = { last: created, lastReportMs, hasToRepeat: false, removed: [], cause: undefined }
   const reporting: Reporting = { ...options, ...start }
+  if (created !== undefined) nowReported()
   const alarm = createAlarm(clock)
   return {
     reported,
@@ -57,19 +68,26 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
       if (reporting.last !== undefined && isOverruled(reporting.last, status))
         reporting.hasToRepeat = true
     },
-    wake: alarm.wake,
+    wake: () => {
+      reporting.cause = currentCause()
+      alarm.wake()
+    },
     run: async (signal) => {
       const random = (): number => clock.random()
       const backoff = createBackoff({ initialMs: 200, maxMs: 10_000, jitter: 0.2 }, random)
       for (;;) {
         alarm.reset()
+        const { cause = lookCause } = reporting
+        reporting.cause = undefined
         const { dueMs, ...report } = await nextReport(reporting)
         if (dueMs > 0) {
-          await alarm.sleep(Math.min(dueMs, lookEveryMs), signal)
+          const lookInMs =
+            turn === undefined ? lookEveryMs : untilNextTurn(turn, lookEveryMs, clock.now())
+          await alarm.sleep(Math.min(dueMs, lookInMs), signal)
           continue
         }
         try {
-          await writeReport(reporting, report, signal)
+          await withCause(cause, () => writeReport(reporting, report, signal))
           backoff.reset()
           nowReported()
         } catch (error) {
@@ -120,7 +138,7 @@ async function writeReport(
 
 /** A sleep that `wake` ends; a wake before the sleep, since the last `reset`, skips it. */
 function createAlarm(clock: Clock) {
-  let waking: AbortController | undefined
+  let wakeUp: (() => void) | undefined
   let isWoken = false
   return {
     reset: (): void => {
@@ -128,17 +146,22 @@ function createAlarm(clock: Clock) {
     },
     wake: (): void => {
       isWoken = true
-      waking?.abort(new Error('woken'))
+      wakeUp?.()
     },
     sleep: async (ms: number, signal: AbortSignal): Promise<void> => {
       if (isWoken) return
-      const own = new AbortController()
-      waking = own
+      signal.throwIfAborted()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const abort = (): void => reject(signal.reason as Error)
+      const cancel = backgroundOf(clock).after(ms, resolve)
+      signal.addEventListener('abort', abort, { once: true })
+      wakeUp = resolve
       try {
-        await clock.sleep(ms, AbortSignal.any([signal, own.signal]))
-      } catch (error) {
-        signal.throwIfAborted()
-        if (!own.signal.aborted) throw error
+        await promise
+      } finally {
+        cancel()
+        signal.removeEventListener('abort', abort)
+        wakeUp = undefined
       }
     },
   }

@@ -94,3 +94,14 @@ export function nodeResources(
   kept('nodefs.available', 'ephemeral-storage')
   return { capacity, allocatable }
 }
+
+export type HostResources = (host: HostInfo) => ReturnType<typeof nodeResources>
+
+/** `nodeResources` for all nodes of a process: each looks every ten seconds, and the host changes once if at all. */
+export function createHostResources(options: NodeResourceOptions): HostResources {
+  let last: { readonly host: HostInfo; readonly lists: ReturnType<HostResources> } | undefined
+  return (host) => {
+    if (last?.host !== host) last = { host, lists: nodeResources(host, options) }
+    return last.lists
+  }
+}

@@ -1,12 +1,13 @@
 /** Node: one node's life: identity, registration, heartbeat, status, pods, certificate rotation. */
 import { isIPv4 } from 'node:net'
 import { nodeSubject } from '../../../certs/profiles.ts'
-import type { Dialect } from '../../api/dialect.ts'
+import { apiKey } from '../../api/dialect.ts'
 import type {
   CertificateSigningRequest,
   Lease,
   Node as NodeObject,
   NodeAddress,
+  NodeStatus,
   Pod,
 } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
@@ -18,29 +19,22 @@ import { createInformerFactory } from '../../client/informer.ts'
 import { createRestObserver } from '../../client/rest-metrics.ts'
 import type { RestObserver } from '../../client/rest-observer.ts'
 import type { Informer, InformerFactory } from '../../client/informer.ts'
-import type { Files } from '../../component-base/files.ts'
-import type { Gate } from '../../component-base/gate.ts'
-import type { LocalNetwork } from '../../component-base/local-network.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
-import type { Clock } from '../../component-base/clock.ts'
 import { messageOf } from '../../component-base/log.ts'
 import type { Log } from '../../component-base/log.ts'
 import { createAnnotationEvents } from '../pods/annotation-events.ts'
 import { clientSigner } from '../join/bootstrap.ts'
 import type { IssuedCertificate } from '../join/certificate-request.ts'
 import { requestCertificate } from '../join/certificate-request.ts'
-import type { ContainerRuntime } from '../runtime/container-runtime.ts'
-import type { EvictionThreshold, Pressure } from './eviction-thresholds.ts'
-import { renewIntervalOf, runHeartbeat } from './heartbeat.ts'
-import type { HostInfo } from './host-info.ts'
+import { runHeartbeat } from './heartbeat.ts'
 import type { ReportJoin } from '../join/join-progress.ts'
 import { clientCredentialFile, writeNodeCredential } from '../join/node-credential.ts'
 import type { NodeIdentity } from '../join/node-identity.ts'
+import type { NodeEnvironment } from './node-environment.ts'
 import { createNodeMetrics } from './node-metrics.ts'
 import { createNodeReporter } from './node-reporter.ts'
 import type { NodeReporter } from './node-reporter.ts'
-import { nodeResources, withAdvertised, withDevices } from './node-resources.ts'
-import type { NodeResourceOptions } from './node-resources.ts'
+import { withAdvertised, withDevices } from './node-resources.ts'
 import { nodeStatusOf } from './node-status.ts'
 import type { NodeStatusInput } from './node-status.ts'
 import { defaultPodRange, PodAddresses } from '../pods/pod-addresses.ts'
@@ -49,48 +43,14 @@ import { ProbeCounts } from '../pods/probe-counts.ts'
 import { createPodEnvironment } from '../pods/pod-environment.ts'
 import { createPodLoop, podWrites } from '../pods/pod-loop.ts'
 import type { PodLoop } from '../pods/pod-loop.ts'
-import type { DevicePlugins } from '../device-plugins/device-plugins.ts'
-import { untilTurn, type Turn } from './turn.ts'
+import type { Turn } from './turn.ts'
 import type { Registration } from './register.ts'
 import { nodeLabels, registerNode } from './register.ts'
 import { runRotation } from '../join/rotate-certificate.ts'
 import type { ServedNode } from '../server/server.ts'
 import { createPodVolumes } from '../pods/pod-volumes.ts'
-import type { ServicesFor } from '../pods/service-variables.ts'
 import { annotationFaults, nodeWish } from '../../api/simulation.ts'
 import { nodeUsage } from './node-usage.ts'
-
-/** Facts, limits and tools that all nodes of a process share. */
-export interface NodeEnvironment {
-  readonly dialect: Dialect
-  readonly runtime: ContainerRuntime
-  readonly host: () => HostInfo
-  /** Pressure on the host, as last measured. */
-  readonly hostPressure: () => Promise<Pressure>
-  readonly files: Files
-  readonly network: LocalNetwork | undefined
-  readonly resources: NodeResourceOptions & { readonly evictionHard: readonly EvictionThreshold[] }
-  /** Resources that device plugins brought. */
-  readonly devices: DevicePlugins['resources']
-  readonly nodeIp: string
-  readonly podRange: string | undefined
-  /** The port of the process's server. */
-  readonly serverPort: () => Promise<number>
-  readonly clientCa: string | undefined
-  readonly servicesFor: ServicesFor
-  readonly allowedUnsafeSysctls: readonly string[]
-  readonly mayRecord: () => boolean
-  /** What the process writes of pods passes it; heartbeats do not wait for that. */
-  readonly podGate: Gate
-  readonly lookEveryMs: number
-  readonly leaseDurationSeconds?: number
-  readonly isRegistering: boolean
-  readonly isRotating: boolean
-  readonly configz: object
-  readonly showsHiddenMetrics: boolean
-  readonly clock: Clock
-  readonly log: Log
-}
 
 export interface NodeSettings {
   readonly registration: Registration
@@ -180,7 +140,7 @@ export function createNode(
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>()
   return {
     name: nodeName,
-    rootDir: settings.rootDir,
+    rootDir: environment.files.diskOf(settings.rootDir),
     runtime,
     auth: createDelegatedAuth({ client, clock, clientCa }),
     client,
@@ -234,13 +194,16 @@ function createState(
     ca,
     credentials,
     network: environment.network,
+    underWay: environment.underWay,
     userAgent: 'kubelet',
     observer,
     dialect,
     clock,
     log,
   })
-  const informers = createInformerFactory(client, clock, log)
+  // Thousands of nodes that each list and watch two kinds send half as many requests this way.
+  const initialEventsEnd = apiKey(dialect, '', 'initial-events-end')
+  const informers = createInformerFactory(client, clock, log, { initialEventsEnd })
   const ownNode = informers.informer<NodeObject>(resources.nodes, {
     fieldSelector: `metadata.name=${nodeName}`,
   })
@@ -262,12 +225,12 @@ function createState(
 /** Registers the node, then runs its parts until the signal aborts or one of them fails. */
 async function runNode(state: NodeState, nowReady: () => void, signal: AbortSignal): Promise<void> {
   const { informers, recorder } = state
-  const self = await register(state, signal)
+  const { self, created } = await register(state, signal)
   state.self = self
-  const reporter = startReporter(state, self)
+  const reporter = startReporter(state, self, created)
   startPods(state)
   const running = [
-    beat(state, self, signal),
+    beat(state, { self, isNew: created !== undefined }, signal),
     reporter.run(signal),
     informers.run(signal),
     recorder.run(signal),
@@ -291,7 +254,7 @@ async function observe(state: NodeState): Promise<Omit<NodeStatusInput, 'nowMs'>
   const { dialect, runtime, host, nodeIp } = environment
   const { metadata, status } = ownNode.get(nodeName) ?? {}
   const annotations = metadata?.annotations
-  const own = withDevices(nodeResources(host(), environment.resources), environment.devices())
+  const own = withDevices(environment.hostResources(host()), environment.devices())
   const measured = await environment.hostPressure()
   return {
     host: host(),
@@ -308,25 +271,34 @@ async function observe(state: NodeState): Promise<Omit<NodeStatusInput, 'nowMs'>
   }
 }
 
-async function register(state: NodeState, signal: AbortSignal): Promise<NodeObject> {
+/** `created` is the status of a Node that was not there before. */
+async function register(
+  state: NodeState,
+  signal: AbortSignal,
+): Promise<{ readonly self: NodeObject; readonly created: NodeStatus | undefined }> {
   const { nodeName, environment, settings, log } = state
   const { registration, report } = settings
   const { dialect, host, clock } = environment
   const nodes = nodesOf(state)
-  if (!environment.isRegistering) return await nodes.get({ name: nodeName }, { signal })
+  if (!environment.isRegistering)
+    return { self: await nodes.get({ name: nodeName }, { signal }), created: undefined }
   report({ step: 'register', state: 'running' })
   const first = nodeStatusOf({ ...(await observe(state)), nowMs: clock.now() }, undefined)
   const labels = nodeLabels(dialect, host(), registration)
-  const registered = await registerNode(
+  const { node, isNew } = await registerNode(
     { nodes, registration, labels, status: () => first, clock, log },
     signal,
   )
   report({ step: 'register', state: 'done' })
-  return registered
+  return { self: node, created: isNew ? first : undefined }
 }
 
 /** The reporter of the node's status, woken by every change of the Node object. */
-function startReporter(state: NodeState, self: NodeObject): NodeReporter {
+function startReporter(
+  state: NodeState,
+  self: NodeObject,
+  created: NodeStatus | undefined,
+): NodeReporter {
   const { nodeName, environment, settings, ownNode, recorder, log } = state
   const { lookEveryMs, clock } = environment
   const reporter = createNodeReporter({
@@ -334,6 +306,7 @@ function startReporter(state: NodeState, self: NodeObject): NodeReporter {
     nodeName,
     observe: () => observe(state),
     initial: self.status,
+    created,
     lookEveryMs,
     turn: settings.turn,
     clock,
@@ -399,10 +372,13 @@ function startPods(state: NodeState): void {
 }
 
 /** Renews the node's lease until the signal aborts. */
-function beat(state: NodeState, self: NodeObject, signal: AbortSignal): Promise<void> {
+function beat(
+  state: NodeState,
+  { self, isNew }: { readonly self: NodeObject; readonly isNew: boolean },
+  signal: AbortSignal,
+): Promise<void> {
   const { nodeName, client, log } = state
   const { dialect, clock, leaseDurationSeconds } = state.environment
-  const { turn } = state.settings
   const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: self.metadata.uid ?? '' }
   return runHeartbeat(
     {
@@ -410,10 +386,11 @@ function beat(state: NodeState, self: NodeObject, signal: AbortSignal): Promise<
       namespace: dialect.nodeLeaseNamespace,
       nodeName,
       owner: () => owner,
+      isNew,
       clock,
       log,
       ...(leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds }),
-      firstDelayMs: turn && untilTurn(turn, renewIntervalOf(leaseDurationSeconds), clock.now()),
+      turn: state.settings.turn,
     },
     signal,
   )

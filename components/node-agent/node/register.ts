@@ -76,6 +76,13 @@ function labelChanges(
 
 const retryBackoff = { initialMs: 100, maxMs: 7000 }
 
+/** A Node that is there. */
+export interface Registered {
+  readonly node: Node
+  /** It was created with the status of the options. */
+  readonly isNew: boolean
+}
+
 /**
  * Creates the Node, or mends the labels of the one that is there (its taints and the rest are others' to change). Tries
  * until it works or the signal aborts.
@@ -90,17 +97,15 @@ export async function registerNode(
     log: Log
   },
   signal: AbortSignal,
-): Promise<Node> {
+): Promise<Registered> {
   const { nodes, registration, labels, clock, log } = options
   const ref = { name: registration.nodeName }
 
-  const attempt = async (): Promise<Node> => {
+  const attempt = async (): Promise<Registered> => {
     try {
-      const created = await nodes.create(newNode(labels, options.status(), registration), {
-        signal,
-      })
+      const node = await nodes.create(newNode(labels, options.status(), registration), { signal })
       log.info('node registered')
-      return created
+      return { node, isNew: true }
     } catch (error) {
       if (!isStatusError(error, 'AlreadyExists')) throw error
     }
@@ -108,10 +113,11 @@ export async function registerNode(
     const changes = labelChanges(existing, labels)
     if (changes === undefined) {
       log.info('node was registered before')
-      return existing
+      return { node: existing, isNew: false }
     }
     log.info('node was registered before; its labels are brought up to date', { labels: changes })
-    return await nodes.patch(ref, { metadata: { labels: changes } }, { type: 'merge', signal })
+    const patch = { metadata: { labels: changes } }
+    return { node: await nodes.patch(ref, patch, { type: 'merge', signal }), isNew: false }
   }
 
   for (let tries = 0; ; tries++) {

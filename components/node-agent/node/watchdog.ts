@@ -3,6 +3,7 @@
  * hangs or is unhealthy goes silent and is restarted by its unit (`WatchdogSec=`, `Restart=on-watchdog`, `NotifyAccess=all`).
  */
 import { spawn } from 'node:child_process'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 
@@ -55,6 +56,6 @@ export async function runWatchdog(
   for (;;) {
     if (isHealthy()) await notify('WATCHDOG=1')
     else log.warn('the agent is unhealthy: the watchdog is not told that it lives')
-    await clock.sleep(intervalMs, signal)
+    await backgroundOf(clock).sleep(intervalMs, signal)
   }
 }

@@ -1,5 +1,6 @@
 /** PodContainers: the containers of one pod: starts and stops them, probes them, and notes what became of them. */
 import type { Container, Pod, Probe } from '../../api/generated/types.ts'
+import { timerCause, withCause } from '../../client/cause.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { ContainerRecord } from './container-record.ts'
@@ -23,9 +24,14 @@ import { nonRootFault } from './non-root.ts'
 import type { PodAction } from './pod-plan.ts'
 import { containerSpecOf } from './pod-spec.ts'
 import type { CountedProbe } from './probe-counts.ts'
-import { runProber } from './prober.ts'
+import { runProber, type ProberOptions } from './prober.ts'
 import { seccompProfileOf } from './seccomp.ts'
 import { messageFromLog } from './termination-message.ts'
+
+/** The runtime has news of a container. */
+export const runtimeCause = timerCause('runtime')
+/** A probe has looked. */
+const probeCause = timerCause('probe')
 
 /** An event about a pod or, with `container`, one of its containers. Recording never fails and never waits. */
 export type RecordPodEvent = (
@@ -64,7 +70,7 @@ export class PodContainers {
     this.#log = options.log
     this.#records = newRecords(options.pod())
     const known = options.runtime.admitPod(options.pod(), {
-      onExit: (container) => this.#onExit(container),
+      onExit: (container) => this.#ended(container),
       environment: options.environment,
     })
     for (const container of known) this.#restore(container)
@@ -233,9 +239,16 @@ export class PodContainers {
     })
   }
 
-  #onExit(container: RuntimeContainer): void {
+  /** A container that is being stopped ends because of that, any other by itself. */
+  #ended(container: RuntimeContainer): void {
     const record = this.records.find(({ id }) => id === container.id)
-    if (record === undefined || container.state.kind !== 'exited') return
+    if (record === undefined) return
+    if (this.#stops.has(record)) this.#onExit(container, record)
+    else withCause(runtimeCause, () => this.#onExit(container, record))
+  }
+
+  #onExit(container: RuntimeContainer, record: ContainerRecord): void {
+    if (container.state.kind !== 'exited') return
     this.#endProbes(record)
     noteExit(record, this.#withMessage(record, container.state))
     const { exitCode } = container.state
@@ -303,25 +316,23 @@ export class PodContainers {
     const { runtime, clock, onProbe, pod } = this.#options
     const { kind, probe, probing } = how
     const title = kind.charAt(0).toUpperCase() + kind.slice(1)
-    const prober = runProber(
-      {
-        probe,
-        clock,
-        look: async () => {
-          const finding = await runtime.probe(record.id ?? '', kind)
-          const { passes } = finding
-          onProbe({ pod: pod(), container: record.spec.name, kind, passes })
-          return finding
-        },
-        onVerdict: (passes) => {
-          onVerdict(passes)
-          this.#options.onChange()
-        },
-        onMiss: (output) =>
-          this.#say('Warning', 'Unhealthy', `${title} probe failed: ${output}`, record),
+    const options: ProberOptions = {
+      probe,
+      clock,
+      look: async () => {
+        const finding = await runtime.probe(record.id ?? '', kind)
+        const { passes } = finding
+        onProbe({ pod: pod(), container: record.spec.name, kind, passes })
+        return finding
       },
-      probing.signal,
-    )
+      onVerdict: (passes) => {
+        onVerdict(passes)
+        this.#options.onChange()
+      },
+      onMiss: (output) =>
+        this.#say('Warning', 'Unhealthy', `${title} probe failed: ${output}`, record),
+    }
+    const prober = withCause(probeCause, () => runProber(options, probing.signal))
     prober.catch((error: unknown) => this.#log.error('prober failed', { error }))
   }
 

@@ -5,6 +5,7 @@
 import type { Pod, PodStatus } from '../../api/generated/types.ts'
 import type { AnnotationFault } from '../../api/simulation.ts'
 import { annotationFaults } from '../../api/simulation.ts'
+import { carryCause, currentCause, withCause, type Cause } from '../../client/cause.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
@@ -13,7 +14,7 @@ import { createAnnotationEvents } from './annotation-events.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { PodAddresses } from './pod-addresses.ts'
 import type { PodContainersOptions, RecordPodEvent } from './pod-containers.ts'
-import { PodContainers } from './pod-containers.ts'
+import { PodContainers, runtimeCause } from './pod-containers.ts'
 import type { PodEnvironment } from './pod-environment.ts'
 import type { Rejection } from './pod-admission.ts'
 import { planPod } from './pod-plan.ts'
@@ -88,6 +89,8 @@ export class PodWorker {
   #hasVanished = false
   #isStopped = false
   #isSyncQueued = false
+  /** Of the newest call for a step. */
+  #cause: Cause | undefined
   #isWriting = false
   #cancelWake: () => void = () => {}
   #finish: () => void = () => {}
@@ -198,11 +201,13 @@ export class PodWorker {
   }
 
   #queueSync(): void {
-    if (this.#isSyncQueued || this.#isStopped) return
+    if (this.#isStopped) return
+    this.#cause = currentCause()
+    if (this.#isSyncQueued) return
     this.#isSyncQueued = true
     queueMicrotask(() => {
       this.#isSyncQueued = false
-      if (!this.#isStopped) this.#sync()
+      if (!this.#isStopped) withCause(this.#cause, () => this.#sync())
     })
   }
 
@@ -239,7 +244,8 @@ export class PodWorker {
     this.#cancelWake()
     const wakeAt = Math.min(plan.wakeAtMs ?? Infinity, plan.isOver ? Infinity : deadlineMs)
     if (wakeAt < Infinity) {
-      this.#cancelWake = clock.after(Math.max(0, wakeAt - nowMs), () => this.#queueSync())
+      const wake = (): void => withCause(runtimeCause, () => this.#queueSync())
+      this.#cancelWake = clock.after(Math.max(0, wakeAt - nowMs), wake)
     }
     this.#isOver = plan.isOver
     // Its address is free for others; the status goes on naming it.
@@ -279,6 +285,14 @@ export class PodWorker {
     addresses.release(this.uid)
   }
 
+  /** It ends, and the runtime is still stopping some of its containers. */
+  get #isKilling(): boolean {
+    const isStopping = this.#containers.records.some(
+      ({ isBusy, state }) => isBusy && state.kind !== 'waiting',
+    )
+    return isStopping && this.#isEnding
+  }
+
   /** The pod with the addresses that it has, whether they are written or not. */
   #addressed(): Pod {
     const { hostIp } = this.#options
@@ -313,6 +327,8 @@ export class PodWorker {
 
   #report(isOver: boolean, isHeld: boolean): void {
     if (this.#isWriting) return
+    // What is stopped meanwhile is reported with the pod's end, as upstream: the kubelet kills all containers, then reports once.
+    if (!isOver && this.#isKilling && !this.#isOverruled) return
     const isStarting = this.#containers.records.some(
       ({ isBusy, state }) => isBusy && state.kind === 'waiting',
     )
@@ -321,7 +337,8 @@ export class PodWorker {
       const waitMs = this.#startedMs + firstReportMs - clock.now()
       if (waitMs > 0) {
         this.#cancelWake()
-        this.#cancelWake = clock.after(waitMs, () => this.#queueSync())
+        const report = carryCause(() => this.#queueSync())
+        this.#cancelWake = clock.after(waitMs, report)
         return
       }
     }
@@ -352,7 +369,8 @@ export class PodWorker {
       await clock.sleep(writeRetryMs)
     } finally {
       this.#isWriting = false
-      this.#queueSync()
+      // What happened during the write is the cause of the next one.
+      withCause(this.#cause, () => this.#queueSync())
     }
   }
 }

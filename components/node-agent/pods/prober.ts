@@ -1,5 +1,6 @@
 /** Prober: looks at a container again and again and says when its probe's verdict turns. */
 import type { Probe } from '../../api/generated/types.ts'
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { ProbeFinding } from '../runtime/container-runtime.ts'
 
@@ -34,7 +35,7 @@ export async function runProber(options: ProberOptions, signal: AbortSignal): Pr
         verdict = result
         onVerdict(result)
       }
-      await clock.sleep(periodMs, signal)
+      await backgroundOf(clock).sleep(periodMs, signal)
     }
   } catch (error) {
     if (!signal.aborted) throw error

@@ -1,5 +1,5 @@
 /** Restored container: a container that started before the agent was restarted. */
-import type { ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts'
+import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../api/generated/types.ts'
 import type { ContainerExited, RuntimeContainer } from './container-runtime.ts'
 
 const bareId = (id: string | undefined): string => (id ?? '').replace(/^[^:]*:\/\//, '')
@@ -42,4 +42,13 @@ export function restoredFrom(status: ContainerStatus): RuntimeContainer | undefi
   const ended = exitedFrom(terminated, id)
   if (ended !== undefined) return { ...known, state: ended, last }
   return last && { ...known, state: last }
+}
+
+/** What is known of all containers of the pod. */
+export function statusesOf({ status }: Pod): ContainerStatus[] {
+  return [
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.containerStatuses ?? []),
+    ...(status?.ephemeralContainerStatuses ?? []),
+  ]
 }

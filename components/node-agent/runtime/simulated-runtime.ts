@@ -24,7 +24,7 @@ import { RuntimeFault } from './container-runtime.ts'
 import { containerSpecOf } from '../pods/pod-spec.ts'
 import { exited, outOfMemory, type HowExited } from './exited-container.ts'
 import { imageIdOf } from './image-id.ts'
-import { restoredFrom } from './restored-container.ts'
+import { restoredFrom, statusesOf } from './restored-container.ts'
 import { waitForCheckpoint } from './simulated-checkpoint.ts'
 import { courseOfCommand, courseOfUnknown, shellOf, type Course } from './simulated-command.ts'
 import { drained, execSimulated } from './simulated-exec.ts'
@@ -96,13 +96,8 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   admitPod(pod: Pod, host: PodHost): readonly RuntimeContainer[] {
     this.#pods.set(pod.metadata.uid ?? '', { pod, containers: new Map(), host })
-    const statuses = [
-      ...(pod.status?.initContainerStatuses ?? []),
-      ...(pod.status?.containerStatuses ?? []),
-      ...(pod.status?.ephemeralContainerStatuses ?? []),
-    ]
     const restored: RuntimeContainer[] = []
-    for (const status of statuses) {
+    for (const status of statusesOf(pod)) {
       const container = restoredFrom(status)
       if (container === undefined) continue
       this.#images.add(status.image)
@@ -168,6 +163,13 @@ export class SimulatedRuntime implements ContainerRuntime {
     if (needs > 0) await this.#clock.sleep(Math.min(needs, graceMs))
     // 137 is 128 + SIGKILL.
     this.#exit(known, needs > graceMs ? { exitCode: 137, signal: 9 } : { exitCode: 0 })
+  }
+
+  /** All containers end, as when the machine loses power; with `images`, these are lost too. */
+  lose({ images }: { readonly images: boolean }): void {
+    if (images) this.#images.clear()
+    // What upstream's runtimes say of a container whose end they have not seen.
+    for (const record of this.#byId.values()) this.#exit(record, { exitCode: 255 })
   }
 
   updatePod(pod: Pod): void {

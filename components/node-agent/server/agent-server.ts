@@ -7,6 +7,8 @@ import type { Files } from '../../component-base/files.ts'
 import type { HttpsServer } from '../../component-base/https-server.ts'
 import { createHttpsServer } from '../../component-base/https-server.ts'
 import type { Log } from '../../component-base/log.ts'
+import type { Suspension } from '../../component-base/suspension.ts'
+import type { UnderWay } from '../../component-base/under-way.ts'
 import type { IssuedCertificate } from '../join/certificate-request.ts'
 import { requestCertificate } from '../join/certificate-request.ts'
 import {
@@ -33,6 +35,8 @@ export interface AgentServerOptions {
   readonly certDir: string
   readonly files: Files
   readonly drainMs: number | undefined
+  readonly suspension: Suspension | undefined
+  readonly underWay: UnderWay | undefined
   readonly nodes: () => readonly ServedNode[]
   readonly servesCheckpoints: boolean
   readonly clock: Clock
@@ -70,6 +74,8 @@ export async function createAgentServer(options: AgentServerOptions): Promise<Ag
     mayUpgrade: isStreamRequest,
     upgrade: createStreamServer({ nodes: options.nodes, clock, log }),
     ...(drainMs === undefined ? {} : { limits: { drainMs } }),
+    suspension: options.suspension,
+    underWay: options.underWay,
     log,
   })
 

@@ -2,7 +2,7 @@
  * EtcdClient: calls to an etcd cluster over one connection at a time. When that is lost, or its member has no leader, the next
  * endpoint takes its place.
  */
-import { createBackoff } from '../../component-base/backoff.ts'
+import { createBackoff, type Backoff } from '../../component-base/backoff.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { GrpcClient } from '../../component-base/grpc/grpc-client.ts'
 import { grpcCode, GrpcError } from '../../component-base/grpc/grpc-error.ts'
@@ -27,8 +27,8 @@ export interface EtcdUser {
 }
 
 export interface EtcdClientOptions {
-  /** At least one. */
-  readonly endpoints: readonly EtcdEndpoint[]
+  /** At least one; a function is asked for each call. */
+  readonly endpoints: readonly EtcdEndpoint[] | (() => readonly EtcdEndpoint[])
   readonly user?: EtcdUser | undefined
   readonly clock: Clock
   /** How long a call may take, with all its attempts. */
@@ -90,21 +90,20 @@ export class EtcdClient {
   async call(method: string, message: Buffer, isRepeatable: boolean): Promise<Buffer> {
     const { clock, requestTimeoutMs } = this.#options
     const endMs = clock.elapsed() + requestTimeoutMs
-    const backoff = createBackoff({ initialMs: 20, maxMs: 1000 }, () => clock.random())
+    let backoff: Backoff | undefined
     for (;;) {
-      const failure = await this.#attempt(method, message, endMs - clock.elapsed()).then(
-        (answer) => ({ answer }),
-        (error: unknown) => ({ error }),
-      )
-      if ('answer' in failure) return failure.answer
-      const { error } = failure
-      if (!isPassing(error)) throw error
-      if (error instanceof GrpcError && !error.isUnsent && !isRepeatable && !isRefused(error)) {
-        throw new OutcomeUnknownError(error)
+      try {
+        return await this.#attempt(method, message, endMs - clock.elapsed())
+      } catch (error) {
+        if (!isPassing(error)) throw error
+        if (error instanceof GrpcError && !error.isUnsent && !isRepeatable && !isRefused(error)) {
+          throw new OutcomeUnknownError(error)
+        }
+        backoff ??= createBackoff({ initialMs: 20, maxMs: 1000 }, () => clock.random())
+        const waitMs = backoff.next()
+        if (clock.elapsed() + waitMs >= endMs || this.#stop.signal.aborted) throw error
+        await clock.sleep(waitMs, this.#stop.signal)
       }
-      const waitMs = backoff.next()
-      if (clock.elapsed() + waitMs >= endMs || this.#stop.signal.aborted) throw error
-      await clock.sleep(waitMs, this.#stop.signal)
     }
   }
 
@@ -114,10 +113,16 @@ export class EtcdClient {
     for (const grpc of this.#open) grpc.close()
   }
 
+  #endpoints(): readonly EtcdEndpoint[] {
+    const { endpoints } = this.#options
+    return typeof endpoints === 'function' ? endpoints() : endpoints
+  }
+
   async #attempt(method: string, message: Buffer, leftMs: number): Promise<Buffer> {
-    const { requestTimeoutMs, endpoints } = this.#options
-    const connection = await this.connection()
-    const shareMs = endpoints.length > 1 ? requestTimeoutMs / 2 : requestTimeoutMs
+    const { requestTimeoutMs } = this.#options
+    const open = this.#current?.grpc.isOpen === true ? this.#current : undefined
+    const connection = open ?? (await this.connection())
+    const shareMs = this.#endpoints().length > 1 ? requestTimeoutMs / 2 : requestTimeoutMs
     const deadlineMs = Math.max(1, Math.min(leftMs, shareMs))
     try {
       const { metadata } = connection
@@ -132,7 +137,7 @@ export class EtcdClient {
   /** Tries every endpoint once. */
   async #connect(): Promise<EtcdConnection> {
     const failures: ConnectionFailure[] = []
-    const { endpoints } = this.#options
+    const endpoints = this.#endpoints()
     for (let tries = 0; tries < endpoints.length && !this.#stop.signal.aborted; tries += 1) {
       const endpoint = endpoints[this.#next % endpoints.length]
       this.#next += 1

@@ -2,6 +2,7 @@
  * etcd-compaction: one of the servers that share an etcd drops its old history (upstream: apiserver pkg/storage/etcd3/compact.go,
  * whose key and protocol these are, so that kube-apiservers take turns with Skiff's).
  */
+import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { EtcdRequests } from './etcd-requests.ts'
@@ -29,7 +30,9 @@ export async function compactByTurns(of: EtcdCompaction, signal: AbortSignal): P
   const { clock, log, intervalMs } = of
   let turn: Turn = { version: 0, revision: 0 }
   for (;;) {
-    await clock.sleep(intervalMs, signal).catch(() => {})
+    await backgroundOf(clock)
+      .sleep(intervalMs, signal)
+      .catch(() => {})
     if (signal.aborted) return
     try {
       turn = await takeTurn(of, turn)

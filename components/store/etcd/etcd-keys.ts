@@ -38,7 +38,9 @@ export class EtcdKeys {
   /** Of the store, its mark included. */
   isOwn(key: Buffer): boolean {
     if (key.equals(this.progressMark)) return false
-    return key.subarray(0, this.#prefix.length).equals(this.#prefix) || key.equals(this.fillMark)
+    const { length } = this.#prefix
+    const isBelow = key.length >= length && key.compare(this.#prefix, 0, length, 0, length) === 0
+    return isBelow || key.equals(this.fillMark)
   }
 
   ofStore(key: Buffer): string {

@@ -1,5 +1,10 @@
 /** The messages of etcd's API that the store uses (etcd: etcdserver/etcdserverpb/rpc.proto, mvcc/mvccpb/kv.proto). */
-import { protobufFields, protobufMessage } from '../../component-base/grpc/protobuf-fields.ts'
+import {
+  protobufFields,
+  protobufMessage,
+  protobufPart,
+  type ProtobufPart,
+} from '../../component-base/grpc/protobuf-fields.ts'
 
 export const etcdMethod = {
   range: '/etcdserverpb.KV/Range',
@@ -73,9 +78,13 @@ function readKeyValue(message: Buffer): EtcdKeyValue {
   return kv
 }
 
-export function writeRange(request: RangeRequest): Buffer {
+function rangePart(request: RangeRequest): ProtobufPart {
   const { key, end, limit, revision, isCountOnly } = request
-  return protobufMessage([1, key], [2, end], [3, limit], [4, revision], [9, isCountOnly])
+  return protobufPart([1, key], [2, end], [3, limit], [4, revision], [9, isCountOnly])
+}
+
+export function writeRange(request: RangeRequest): Buffer {
+  return protobufMessage(...rangePart(request).fields)
 }
 
 export function readRange(message: Buffer): RangeResponse {
@@ -126,28 +135,28 @@ const equal = 0
 const versionTarget = 0
 const modTarget = 2
 
-function writeCompare(compare: Compare): Buffer {
+function comparePart(compare: Compare): ProtobufPart {
   const { key } = compare
   if ('version' in compare) {
-    return protobufMessage([1, equal], [2, versionTarget], [3, key], [4, compare.version])
+    return protobufPart([1, equal], [2, versionTarget], [3, key], [4, compare.version])
   }
-  return protobufMessage([1, equal], [2, modTarget], [3, key], [6, compare.modRevision])
+  return protobufPart([1, equal], [2, modTarget], [3, key], [6, compare.modRevision])
 }
 
-function writeOperation(operation: TxnOperation): Buffer {
-  if (operation.type === 'get') return protobufMessage([1, writeRange(operation)])
+function operationPart(operation: TxnOperation): ProtobufPart {
+  if (operation.type === 'get') return protobufPart([1, rangePart(operation)])
   if (operation.type === 'put') {
     const { key, value, lease } = operation
-    return protobufMessage([2, protobufMessage([1, key], [2, value], [3, lease])])
+    return protobufPart([2, protobufPart([1, key], [2, value], [3, lease])])
   }
-  return protobufMessage([3, protobufMessage([1, operation.key], [2, operation.end])])
+  return protobufPart([3, protobufPart([1, operation.key], [2, operation.end])])
 }
 
 export function writeTxn({ compares, success, failure }: TxnRequest): Buffer {
   return protobufMessage(
-    ...compares.map((one): [number, Buffer] => [1, writeCompare(one)]),
-    ...success.map((one): [number, Buffer] => [2, writeOperation(one)]),
-    ...failure.map((one): [number, Buffer] => [3, writeOperation(one)]),
+    ...compares.map((one): [number, ProtobufPart] => [1, comparePart(one)]),
+    ...success.map((one): [number, ProtobufPart] => [2, operationPart(one)]),
+    ...failure.map((one): [number, ProtobufPart] => [3, operationPart(one)]),
   )
 }
 

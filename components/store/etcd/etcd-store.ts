@@ -5,7 +5,6 @@
 import type { Clock } from '../../component-base/clock.ts'
 import { GrpcError } from '../../component-base/grpc/grpc-error.ts'
 import { silentLog, type Log } from '../../component-base/log.ts'
-import type { Metrics } from '../../component-base/metrics.ts'
 import { shiftedStore } from '../shifted-store.ts'
 import {
   StoreError,
@@ -19,7 +18,7 @@ import {
   type WatchOptions,
 } from '../store.ts'
 import { EtcdClient, type EtcdUser } from './etcd-client.ts'
-import { etcdEndpoint, type EtcdTls } from './etcd-endpoint.ts'
+import { etcdEndpoint, type EtcdEndpoint, type EtcdTls } from './etcd-endpoint.ts'
 import { EtcdUnreachableError, noSpace, storeFailure } from './etcd-failures.ts'
 import { EtcdKeys } from './etcd-keys.ts'
 import { fillEtcd, fillStateOf } from './etcd-load.ts'
@@ -34,7 +33,7 @@ import {
 import { compactedBefore, EtcdRequests, futureRevision, isOutOfRange } from './etcd-requests.ts'
 import { compactByTurns } from './etcd-compaction.ts'
 import { EtcdLeases, isLeaseGone } from './etcd-leases.ts'
-import { etcdMetrics } from './etcd-metrics.ts'
+import type { EtcdMetrics } from './etcd-metrics.ts'
 import { commitTxn, type Committed } from './etcd-txn.ts'
 import { EtcdWatches } from './etcd-watches.ts'
 import { RequestSlots } from './request-slots.ts'
@@ -42,6 +41,8 @@ import { RequestSlots } from './request-slots.ts'
 export interface EtcdStoreOptions {
   /** `http://HOST:PORT` or `https://HOST:PORT`; at least one. */
   readonly endpoints: readonly string[]
+  /** Asked for each request: what has taken the place of `endpoints`, if anything; the same list until it changes. */
+  readonly newEndpoints?: (() => readonly string[] | undefined) | undefined
   /** All keys lie below it, as with upstream's `--etcd-prefix`. */
   readonly prefix: string
   /** What all keys of the store begin with; the prefix stands in its place. Default: nothing. */
@@ -64,7 +65,7 @@ export interface EtcdStoreOptions {
   readonly compactionIntervalMs?: number
   /** How long a lease is used for new keys; default 60 s, upstream's. */
   readonly leaseReuseMs?: number
-  readonly metrics?: Metrics | undefined
+  readonly metrics?: EtcdMetrics | undefined
   /** The largest answer of etcd; default 256 MiB. */
   readonly mostAnswerBytes?: number
 }
@@ -76,10 +77,10 @@ const openEveryMs = 250
 
 /** Rejects with StoreError `cannot-open`. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
-  const { clock, log = silentLog, user, tls, requestTimeoutMs = 10_000, mostAnswerBytes } = options
+  const { clock, log = silentLog, user, requestTimeoutMs = 10_000, mostAnswerBytes } = options
   const [first, ...rest] = options.endpoints
   if (first === undefined) throw new StoreError('cannot-open', 'the store on etcd needs an address')
-  const endpoints = [first, ...rest].map((url) => etcdEndpoint(url, tls))
+  const endpoints = endpointsOf([first, ...rest], options)
   const client = new EtcdClient({ endpoints, user, clock, requestTimeoutMs, mostAnswerBytes })
   const keys = new EtcdKeys(options.prefix, options.root)
   const requests = new EtcdRequests(client, keys)
@@ -94,7 +95,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
       )
     }
     const { leaseReuseMs = 60_000, metrics } = options
-    const { keyCounts, bookmarks } = metrics === undefined ? {} : etcdMetrics(metrics)
+    const { keyCounts, bookmarks } = metrics ?? {}
     const watches = new EtcdWatches({ client, keys, clock, log, revision, bookmarks })
     const leases = new EtcdLeases({ client, clock, reuseMs: leaseReuseMs, keyCounts })
     const parts = { options, client, keys, requests, watches, leases }
@@ -106,6 +107,20 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   } catch (error) {
     client.close()
     throw cannotOpen(error)
+  }
+}
+
+/** Those in use now; parsed again only when they are others. */
+function endpointsOf(
+  given: readonly string[],
+  { newEndpoints, tls }: EtcdStoreOptions,
+): () => readonly EtcdEndpoint[] {
+  const parsed = (urls: readonly string[]) => urls.map((url) => etcdEndpoint(url, tls))
+  let last = { urls: given, endpoints: parsed(given) }
+  return () => {
+    const urls = newEndpoints?.() ?? given
+    if (urls !== last.urls) last = { urls, endpoints: parsed(urls) }
+    return last.endpoints
   }
 }
 

@@ -1,7 +1,7 @@
 /** apply: creates objects, or merges the manifests into existing ones. */
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { describeObject, placed } from '../find-resource.ts'
-import { manifest, oneOrMore } from '../shape.ts'
+import { manifest, oneOrMore } from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 
 export const apply = defineStep({
@@ -9,11 +9,11 @@ export const apply = defineStep({
   summary: 'Create an object, or a list of them, or merge them into those that exist.',
   shape: oneOrMore(manifest),
   title: (objects) => `apply ${objects.map(describeObject).join(', ')}`,
-  run: async (objects, { client, findResource, signal }) => {
+  run: async (objects, { client, findResource, signal, namespace: fallback }) => {
     for (const written of objects) {
       const { kind, apiVersion } = written as { kind: string; apiVersion?: string }
       const resource = await findResource({ kind, apiVersion })
-      const object = placed(resource, written)
+      const object = placed(resource, written, fallback)
       const { namespace, name = '' } = object.metadata
       const verbs = client.resource(resource)
       try {

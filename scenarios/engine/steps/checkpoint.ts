@@ -1,11 +1,9 @@
 /** checkpoint: requests a checkpoint of a container from its node agent, and checks the archive. */
 import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
-import { nodeNames } from '../../../cluster/plan/cluster-config.ts'
 import { createRestClient } from '../../../components/client/rest-client.ts'
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
-import { boolean, described, integer, object, optional, string } from '../shape.ts'
+import { boolean, described, integer, object, optional, string } from '../../../cluster/shape.ts'
 import { AssertionFailure } from '../assertion-failure.ts'
 import { defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
@@ -62,21 +60,21 @@ export const checkpoint = defineStep({
   }),
   title: ({ pod, container }) => `checkpoint container ${container} of pod ${pod}`,
   run: async (params, context) => {
-    const { cluster, client, resources, signal, note } = context
+    const { client, cluster, resources, signal, note } = context
     const { namespace = 'default', pod, container, status: wanted = 200 } = params
     const node =
       params.node === undefined
         ? await nodeOfPod(context, { namespace, name: pod })
         : await client.resource(resources.nodes).get({ name: params.node })
-    const pki = (file: string): string => readFileSync(join(cluster.paths.pki, file), 'utf8')
+    const { ca, credentials = {} } = cluster.agentCredentials()
     const agent = createRestClient({
       server: agentUrl(node),
-      ca: pki('ca.crt'),
+      ca,
       // Agents can serve with a self-signed certificate, as by upstream's default. This step checks the archive.
       insecureSkipVerify: true,
-      credentials:
-        params.anonymous === true ? {} : { cert: pki('admin.crt'), key: pki('admin.key') },
+      credentials: params.anonymous === true ? {} : credentials,
     })
+    const answered = cluster.outside?.begin()
     try {
       const path = `/checkpoint/${namespace}/${pod}/${container}`
       const answer = await agent.bytes({ method: 'POST', path, signal }).then(
@@ -96,9 +94,7 @@ export const checkpoint = defineStep({
       if (wanted !== 200) return
       const { items = [] } = JSON.parse(answer.text) as { items?: string[] }
       const [archive] = items
-      const name = node.metadata.name ?? ''
-      const owner = cluster.config.nodes.find((one) => nodeNames(one).includes(name))
-      const folder = join(cluster.paths.nodes, owner?.name ?? name)
+      const folder = cluster.agentFolder(node.metadata.name ?? '')
       const pattern = new RegExp(
         `^${folder}/.*checkpoints/checkpoint-${pod}_${namespace}-${container}-.+\\.tar$`,
       )
@@ -113,6 +109,7 @@ export const checkpoint = defineStep({
       }
       note(`archive: ${archive ?? ''}`)
     } finally {
+      answered?.()
       agent.close()
     }
   },

@@ -1,11 +1,8 @@
 /** node, component: starts, stops, kills, pauses and resumes processes. */
-import type { ControlClient } from '../../../cluster/control-client.ts'
-import { createFaults } from '../../../cluster/faults.ts'
-import { count, described, notEmpty, object, optional, string } from '../shape.ts'
+import { count, described, notEmpty, object, optional, string } from '../../../cluster/shape.ts'
+import { partVerbs } from '../scenario-cluster.ts'
+import type { PartVerb, ScenarioCluster } from '../scenario-cluster.ts'
 import { defineStep } from '../step.ts'
-
-const verbs = ['kill', 'pause', 'resume', 'restart', 'stop', 'start'] as const
-type Verb = (typeof verbs)[number]
 
 const verbFields = {
   kill: described('Send SIGKILL.', optional(string)),
@@ -16,37 +13,19 @@ const verbFields = {
   start: described('Start again.', optional(string)),
 }
 
-async function act(control: ControlClient, verb: Verb, name: string): Promise<void> {
-  const faults = createFaults(control)
-  switch (verb) {
-    case 'kill':
-      return await faults.kill(name)
-    case 'pause':
-      return await faults.pause(name)
-    case 'resume':
-      return await faults.resume(name)
-    case 'restart':
-      return void (await control.call('restart', { name }))
-    case 'stop':
-      return void (await control.call('stop-component', { name }))
-    case 'start':
-      return void (await control.call('start-component', { name }))
-  }
-}
-
-type VerbParams = { readonly [V in Verb]?: string }
+type VerbParams = { readonly [V in PartVerb]?: string }
 
 function describe(params: VerbParams): string {
-  return verbs
+  return partVerbs
     .filter((verb) => params[verb] !== undefined)
     .map((verb) => `${verb} ${params[verb] ?? ''}`)
     .join(', ')
 }
 
-async function actAll(params: VerbParams, control: ControlClient): Promise<void> {
-  for (const verb of verbs) {
+async function actAll(params: VerbParams, cluster: ScenarioCluster): Promise<void> {
+  for (const verb of partVerbs) {
     const name = params[verb]
-    if (name !== undefined) await act(control, verb, name)
+    if (name !== undefined) await cluster.act(verb, name)
   }
 }
 
@@ -56,7 +35,7 @@ export const component = defineStep({
     'Kill, pause, resume, restart, stop or start a component: `component: { kill: api-server }`.',
   shape: notEmpty(object(verbFields)),
   title: describe,
-  run: async (params, { cluster }) => await actAll(params, cluster.control),
+  run: async (params, { cluster }) => await actAll(params, cluster),
 })
 
 export const node = defineStep({
@@ -86,7 +65,7 @@ export const node = defineStep({
     if (add !== undefined) {
       await cluster.addNode(simulated === undefined ? { name: add } : { name: add, simulated })
     }
-    await actAll(params, cluster.control)
-    if (remove !== undefined) await cluster.removeNode(remove, { deleteObject: true })
+    await actAll(params, cluster)
+    if (remove !== undefined) await cluster.removeNode(remove)
   },
 })

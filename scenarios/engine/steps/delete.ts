@@ -1,6 +1,14 @@
 /** delete: deletes one object. It does not wait for finalizers; use `expect` with `absent`. */
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
-import { boolean, choice, count, described, object, optional, string } from '../shape.ts'
+import {
+  boolean,
+  choice,
+  count,
+  described,
+  object,
+  optional,
+  string,
+} from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 
 export const deleteStep = defineStep({
@@ -19,10 +27,10 @@ export const deleteStep = defineStep({
     ignoreMissing: described('An object that does not exist is no failure.', optional(boolean)),
   }),
   title: ({ kind, name }) => `delete ${kind} ${name}`,
-  run: async (params, { client, findResource, signal }) => {
+  run: async (params, { client, findResource, signal, namespace: fallback }) => {
     const resource = await findResource(params)
     const { name, propagation, gracePeriodSeconds } = params
-    const namespace = resource.namespaced ? (params.namespace ?? 'default') : undefined
+    const namespace = resource.namespaced ? (params.namespace ?? fallback) : undefined
     try {
       await client.resource(resource).delete(
         { namespace, name },

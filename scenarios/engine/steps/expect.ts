@@ -1,45 +1,17 @@
 /** expect: watches objects until an expectation holds; with `stays`, until it has held for that long. */
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
-import { conditionShape, countShape, describeExpectation, pathShape } from '../expectation.ts'
-import type { Expectation } from '../expectation.ts'
+import { describeExpectation, pathShape } from '../expectation.ts'
+import { expectationOf, expectedObjectFields } from '../expected-objects.ts'
 import { describeSelection } from '../selection.ts'
-import {
-  anything,
-  boolean,
-  described,
-  duration,
-  object,
-  oneOrMore,
-  optional,
-  record,
-  string,
-} from '../shape.ts'
-import type { ShapeType } from '../shape.ts'
+import { described, duration, object, optional, record } from '../../../cluster/shape.ts'
+import type { ShapeType } from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
 import { waitForExpectation } from '../wait-for-expectation.ts'
 import { parsePath, valuesAt } from '../where.ts'
 
 const shape = object({
-  kind: described('The kind, its plural or a short name.', string),
-  apiVersion: described('Only needed for a kind of several groups.', optional(string)),
-  name: described('Select the object of this name.', optional(string)),
-  namespace: described('Default: `default`; `*` selects all namespaces.', optional(string)),
-  labelSelector: described('Select objects by label.', optional(string)),
-  fieldSelector: described('Select objects by field.', optional(string)),
-  where: described(
-    'Conditions that each object must meet: `PATH OPERATOR VALUE`.',
-    optional(oneOrMore(conditionShape)),
-  ),
-  match: described(
-    'Content that each object must have; lists item by item, `null` means absent.',
-    optional(anything),
-  ),
-  count: described(
-    'How many objects must match. Default: every selected object, and at least one.',
-    optional(countShape),
-  ),
-  absent: described('`true`: no object may match.', optional(boolean)),
+  ...expectedObjectFields,
   within: described('Deadline. Default: 30s.', optional(duration)),
   stays: described('How long the objects must match from then on.', optional(duration)),
   save: described(
@@ -51,10 +23,6 @@ type Params = ShapeType<typeof shape>
 
 const defaultWithinMs = 30_000
 
-function expectationOf({ where = [], match, count, absent = false }: Params): Expectation {
-  return { where, match, count, absent }
-}
-
 /** Watches until the expectation holds, and for `stays` after that. Rejects with a report at the deadline. */
 async function waitFor(params: Params, context: StepContext): Promise<readonly KubeObject[]> {
   const { client, clock, signal } = context
@@ -63,7 +31,7 @@ async function waitFor(params: Params, context: StepContext): Promise<readonly K
     {
       client: client.resource(resource),
       selection: params,
-      namespace: 'default',
+      namespace: context.namespace,
       expectation: expectationOf(params),
       withinMs: params.within ?? defaultWithinMs,
       staysMs: params.stays ?? 0,

@@ -1,20 +1,14 @@
 /** join: starts a node agent with the given token, pin and server, and waits until it joins or logs the expected error. */
-import { mkdirSync } from 'node:fs'
-import { join as joinPath } from 'node:path'
-import { startChild } from '../../../cluster/supervisor/child-process.ts'
-import type { Child } from '../../../cluster/supervisor/child-process.ts'
-import { lastLines } from '../../../cluster/log-tail.ts'
-import { planNode } from '../../../cluster/plan/plan.ts'
-import { writeTokenFile } from '../../../cluster/plan/prepare.ts'
-import { clusterMarker } from '../../../cluster/state/process-identity.ts'
-import { builtPrograms } from '../../../cluster/plan/programs.ts'
-import { logOf } from '../../../cluster/state/state-dir.ts'
-import { described, duration, object, optional, regularExpression, string } from '../shape.ts'
-import type { ShapeType } from '../shape.ts'
+import {
+  described,
+  duration,
+  object,
+  optional,
+  regularExpression,
+  string,
+} from '../../../cluster/shape.ts'
 import { AssertionFailure } from '../assertion-failure.ts'
 import { defineStep } from '../step.ts'
-import type { StepContext } from '../step.ts'
-import { untilLogged } from '../until-logged.ts'
 
 const shape = object({
   node: described('Name of the node.', string),
@@ -27,40 +21,8 @@ const shape = object({
   ),
   within: described('Deadline. Default: 30s.', optional(duration)),
 })
-type Params = ShapeType<typeof shape>
-
 /** As for `expect`: a limit for agents that hang, not a promise of speed. */
 const defaultWithinMs = 30_000
-
-async function startAgent(
-  params: Params,
-  { cluster, clock }: StepContext,
-): Promise<{ child: Child; logFile: string }> {
-  const { paths } = cluster
-  const config = { ...cluster.config, caHash: params.pin ?? cluster.config.caHash }
-  const spec = planNode({ name: params.node }, config, paths)
-  for (const folder of spec.folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
-  for (const file of spec.files) {
-    if (file.kind === 'bootstrap-token') await writeTokenFile(file.path, params.token)
-  }
-  const args = spec.args.map((arg) =>
-    params.server !== undefined && arg.startsWith('--server=') ? `--server=${params.server}` : arg,
-  )
-  const logFile = logOf(paths, params.node)
-  const child = startChild(
-    {
-      name: params.node,
-      command: process.execPath,
-      args: [...spec.nodeOptions, joinPath(builtPrograms().folder, `${spec.program}.js`), ...args],
-      environment: { [clusterMarker]: config.id },
-      logFile,
-      readyTimeoutMs: 60_000,
-      stopTimeoutMs: 5000,
-    },
-    clock,
-  )
-  return { child, logFile }
-}
 
 export const join = defineStep({
   name: 'join',
@@ -69,23 +31,23 @@ export const join = defineStep({
   title: ({ node, fails }) =>
     fails === undefined ? `node ${node} joins` : `node ${node} cannot join: ${fails}`,
   run: async (params, context) => {
-    const { clock, onEnd, cluster } = context
-    const { within = defaultWithinMs, fails, node } = params
-    const { child, logFile } = await startAgent(params, context)
-    const stopped = async (): Promise<void> => void (await child.stop())
+    const { cluster, clock, onEnd } = context
+    const { within = defaultWithinMs, fails, node, token, pin, server } = params
+    const agent = await cluster.startAgent({ node, token, pin, server }, clock)
     const late = new AbortController()
     const cancel = clock.after(within, () => late.abort(new Error(`not within ${within / 1000} s`)))
     try {
+      const signal = AbortSignal.any([context.signal, late.signal])
       if (fails === undefined) {
-        onEnd(stopped)
-        await cluster.waitForNodes([{ name: node }], { waitMs: within })
+        onEnd(() => agent.stop())
+        await agent.joined({ waitMs: within, signal })
         return
       }
-      const signal = AbortSignal.any([context.signal, late.signal])
-      await untilLogged(logFile, new RegExp(fails), signal)
-      await stopped()
+      await agent.logged(new RegExp(fails), signal)
+      await agent.stop()
     } catch (error) {
-      await stopped()
+      const lines = await agent.lines()
+      await agent.stop()
       throw new AssertionFailure({
         message:
           fails === undefined
@@ -95,7 +57,7 @@ export const join = defineStep({
           fails === undefined ? 'a Ready node' : `a log line that matches ${fails}`,
           `within ${within / 1000} s`,
         ],
-        actual: [error instanceof Error ? error.message : String(error), ...lastLines(logFile, 15)],
+        actual: [error instanceof Error ? error.message : String(error), ...lines],
         cause: error,
       })
     } finally {

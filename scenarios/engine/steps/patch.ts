@@ -1,5 +1,5 @@
 /** patch: changes one object by a JSON, merge or strategic merge patch. */
-import { anything, choice, described, object, optional, string } from '../shape.ts'
+import { anything, choice, described, object, optional, string } from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 
 export const patch = defineStep({
@@ -15,10 +15,10 @@ export const patch = defineStep({
     patch: described('The patch document.', anything),
   }),
   title: ({ kind, name }) => `patch ${kind} ${name}`,
-  run: async (params, { client, findResource, signal }) => {
+  run: async (params, { client, findResource, signal, namespace: fallback }) => {
     const resource = await findResource(params)
     const { name, subresource, type = 'merge' } = params
-    const namespace = resource.namespaced ? (params.namespace ?? 'default') : undefined
+    const namespace = resource.namespaced ? (params.namespace ?? fallback) : undefined
     await client.resource(resource).patch({ namespace, name }, params.patch, {
       type,
       signal,

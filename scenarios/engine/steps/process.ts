@@ -1,8 +1,7 @@
 /** process: keeps a command running until the scenario ends, such as an operator or a webhook under test. */
 import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { lastLines } from '../../../cluster/log-tail.ts'
-import { logOf } from '../../../cluster/state/state-dir.ts'
 import { describeEnd, startProcess } from '../kept-process.ts'
 import type { KeptProcess, ProcessEnd } from '../kept-process.ts'
 import {
@@ -17,8 +16,8 @@ import {
   scalar,
   secondsText,
   string,
-} from '../shape.ts'
-import type { ShapeType } from '../shape.ts'
+} from '../../../cluster/shape.ts'
+import type { ShapeType } from '../../../cluster/shape.ts'
 import { AssertionFailure } from '../assertion-failure.ts'
 import { defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
@@ -110,7 +109,7 @@ async function begin(params: Params, context: StepContext): Promise<void> {
   if (command === undefined) throw new Error('a process step needs a command')
   const name = nameOf(params)
   if (processes.has(name)) throw new Error(`process "${name}" already exists`)
-  const file = logOf(cluster.paths, `process-${name}`)
+  const file = join(cluster.files.logs, `process-${name}.log`)
   // Output of an earlier scenario, or of an earlier run of this process.
   writeFileSync(file, '', { mode: 0o600 })
   const place = resolve(folder, cwd)

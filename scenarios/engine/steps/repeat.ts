@@ -1,6 +1,6 @@
 /** repeat: runs the same steps several times. */
-import { count, described, object } from '../shape.ts'
-import type { Shape } from '../shape.ts'
+import { count, described, object } from '../../../cluster/shape.ts'
+import type { Shape } from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 import type { ScenarioStep, StepKind } from '../step.ts'
 
@@ -15,13 +15,10 @@ export function createRepeat(steps: Shape<ScenarioStep[]>): StepKind {
     }),
     title: ({ times, steps: inner }) =>
       `${times} times: ${inner.map((one) => one.title).join('; ')}`,
-    run: async (params, { runSteps, variables }) => {
-      const outer = variables.get('round')
+    run: async (params, { runSteps }) => {
       for (let round = 1; round <= params.times; round += 1) {
-        variables.set('round', round)
-        await runSteps(params.steps, `round ${round}`)
+        await runSteps(params.steps, `round ${round}`, { variables: { round } })
       }
-      variables.set('round', outer)
     },
   })
 }

@@ -13,7 +13,7 @@ import {
   scalar,
   secondsText,
   string,
-} from '../shape.ts'
+} from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 
 /** A string runs in the shell; a list is a program and its arguments. */

@@ -1,5 +1,5 @@
-/** sleep: waits for a duration, by the cluster's clock. To wait for a condition, use `expect`. */
-import { duration, secondsText } from '../shape.ts'
+/** sleep: waits for a duration of real time. To wait for a condition, use `expect`. */
+import { duration, secondsText } from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 
 export const sleep = defineStep({

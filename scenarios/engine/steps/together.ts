@@ -1,7 +1,7 @@
 /** together: runs several lists of steps concurrently, waits for all, and reports every failed one. */
 import { SeveralFailures } from '../failure-lines.ts'
-import { list, mapping } from '../shape.ts'
-import type { Shape } from '../shape.ts'
+import { list, mapping } from '../../../cluster/shape.ts'
+import type { Shape } from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 import type { ScenarioStep, StepKind } from '../step.ts'
 

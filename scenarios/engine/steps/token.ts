@@ -1,6 +1,14 @@
 /** token: creates a bootstrap token and saves it in a variable. */
 import { formatToken } from '../../../cluster/plan/bootstrap-token.ts'
-import { choice, described, list, object, optional, signedDuration, string } from '../shape.ts'
+import {
+  choice,
+  described,
+  list,
+  object,
+  optional,
+  signedDuration,
+  string,
+} from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 
 export const token = defineStep({

@@ -114,7 +114,7 @@ describe.each([
     const other = bearerTokenAuthenticator([knows('one', jane)], dialect)
     expect(other.name).toBe('bearer-token')
     asked.length = 0
-    expect(await other.authenticate(bearer('t'))).toEqual(jane)
+    expect(await other.authenticate(bearer('t'))).toEqual({ ...jane, by: 'one' })
     expect(asked).toEqual(['one t'])
   })
 

@@ -187,7 +187,7 @@ describe('what is on without being asked for', () => {
     const claims = JSON.parse(
       Buffer.from(token.split('.')[1] ?? '', 'base64url').toString(),
     ) as Record<string, unknown>
-    const sign = async (key: string) => await signClaims(claims, parseSigningKey(key))
+    const sign = async (key: string) => signClaims(claims, parseSigningKey(key))
     expect((await whoami(server, await sign(credentials.apiserver.privateKeyPem))).status).toBe(201)
     expect((await whoami(server, await sign(serviceAccountKey.privateKeyPem))).status).toBe(401)
   })

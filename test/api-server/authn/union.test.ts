@@ -40,11 +40,12 @@ describe('authentication as a whole', () => {
   test('[AUTHN-005] everyone authenticated is in system:authenticated, once', () => {
     expect(authenticateBy([always(jane)], on)(request())).toEqual({
       kind: 'user',
+      by: 'x',
       user: { name: 'jane', groups: ['a', 'system:authenticated'] },
     })
     for (const group of ['system:authenticated', 'system:unauthenticated']) {
       const has = { kind: 'user', user: { name: 'x', groups: [group] } } as const
-      expect(authenticateBy([always(has)], on)(request())).toEqual(has)
+      expect(authenticateBy([always(has)], on)(request())).toEqual({ ...has, by: 'x' })
     }
   })
 

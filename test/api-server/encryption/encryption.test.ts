@@ -158,6 +158,39 @@ describe('encryption at rest', () => {
     expect(await at.stored(keyOf('s'))).toContain(encoded)
   })
 
+  it('metrics count what is encrypted and decrypted, by resource, provider and status', async () => {
+    await using at = await started([provider('aesgcm', { k1: 'a' }), identity])
+    const { server } = at
+    await server.ok('POST', secrets, { body: secret('s') })
+    const lines = async (): Promise<string[]> => {
+      const { text } = await server.request('GET', '/metrics')
+      return text
+        .split('\n')
+        .filter((line) => /^apiserver_storage_transformation_\w+_(total|count)/.test(line))
+    }
+    const gcm = 'transformer_prefix="k8s:enc:aesgcm:v1:"'
+    const name = 'apiserver_storage_transformation_operations_total'
+    expect(await lines()).toContain(
+      `${name}{resource="secrets",transformation_type="to_storage",${gcm},status="OK"} 1`,
+    )
+    expect(await lines()).toContain(
+      `apiserver_storage_transformation_duration_seconds_count{transformation_type="to_storage",${gcm}} 1`,
+    )
+    at.file(
+      'enc.yaml',
+      encryptionConfig('k8s.io', {
+        resources: ['secrets'],
+        providers: [provider('aesgcm', { k1: 'b' })],
+      }),
+    )
+    await at.between(async () => {})
+    await server.request('GET', secrets)
+    expect((await lines()).join('\n')).toContain(
+      `${name}{resource="secrets",transformation_type="from_storage",${gcm},status="unknown-non-grpc"}`,
+    )
+    expect((await lines()).join('\n')).not.toContain('transformation_duration_seconds_count')
+  })
+
   it('watches show plain objects, with the previous state of what is deleted', async () => {
     await using at = await started([provider('aesgcm', { k1: 'a' })])
     const { server } = at

@@ -246,6 +246,34 @@ describe('listing', () => {
     expect(asked).toEqual(plain)
   })
 
+  it('of one name has that object alone, in a namespace, in all, and of a kind without any', async () => {
+    const at = await collection(server(), 'one', 'one-more', 'two')
+    const there = await collection(server(), 'one')
+    const named = async (path: string, more = ''): Promise<string[]> =>
+      names(await server().ok('GET', `${path}?fieldSelector=metadata.name%3Done${more}`))
+    expect(await named(at)).toEqual(['one'])
+    expect(await named(at, '&limit=1')).toEqual(['one'])
+    expect(await named(at, '&labelSelector=name%3Dtwo')).toEqual([])
+    expect(await named(at, '%2Cmetadata.name%3Dtwo')).toEqual([])
+    expect(await named('/api/v1/configmaps')).toEqual(['one', 'one'])
+    await server().ok('DELETE', `${there}/one`)
+    expect(await named(there)).toEqual([])
+    const namespaces = '/api/v1/namespaces?fieldSelector=metadata.name%3D'
+    expect(names(await server().ok('GET', `${namespaces}default`))).toEqual(['default'])
+    expect(names(await server().ok('GET', `${namespaces}defaul`))).toEqual([])
+  })
+
+  it('of one name shows an earlier version on demand', async () => {
+    const at = await collection(server(), 'one')
+    const before = await server().ok('GET', at)
+    await server().ok('DELETE', `${at}/one`)
+    const version = String(before.metadata.resourceVersion)
+    const exact = `&resourceVersion=${version}&resourceVersionMatch=Exact`
+    const path = `${at}?fieldSelector=metadata.name%3Done`
+    expect(names(await server().ok('GET', `${path}${exact}`))).toEqual(['one'])
+    expect(names(await server().ok('GET', path))).toEqual([])
+  })
+
   it('[COLL-024] lists and watches take label and field selectors', async () => {
     const at = await collection(server(), ...five)
     const listed = async (query: string): Promise<string[]> =>

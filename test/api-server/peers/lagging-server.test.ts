@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createMemoryStore } from '../../../components/store/memory-store.ts'
 import { StoreError } from '../../../components/store/store.ts'
 import { startApiServer, type TestApiServer } from '../../support/api-server.ts'
+import { eventually } from '../../support/eventually.ts'
 import { laggingStore } from '../../support/lagging-store.ts'
 
 const store = createMemoryStore()
@@ -136,6 +137,52 @@ test('objects can be created in a namespace that the other server has just made'
     body: { metadata: { name: 'first' } },
   })
   expect(reply.status).toBe(201)
+})
+
+test('the first quota of a namespace that the other server has just made holds', async () => {
+  const fresh = await a.namespace()
+  const path = `/api/v1/namespaces/${fresh}/configmaps`
+  await b.ok('GET', path)
+  const hard = { 'count/configmaps': '0' }
+  const quotas = `/api/v1/namespaces/${fresh}/resourcequotas`
+  const quota = await a.ok('POST', quotas, { body: { metadata: { name: 'no' }, spec: { hard } } })
+  const status = { hard, used: { 'count/configmaps': '0' } }
+  await a.ok('PUT', `${quotas}/no/status`, { body: { ...quota, status } })
+  const reply = await b.request('POST', path, { body: { metadata: { name: 'one' } } })
+  expect([reply.status, reply.body.message]).toEqual([
+    403,
+    expect.stringContaining('exceeded quota: no, '),
+  ])
+})
+
+test('an Event about an object on which nothing acts is recorded once, by one of the servers', async () => {
+  const fresh = await a.namespace()
+  const path = `/apis/networking.k8s.io/v1/namespaces/${fresh}/networkpolicies`
+  const spec = { podSelector: {} }
+  /** How many Events the server has tried to write. */
+  const triedBy = async (server: TestApiServer): Promise<number> => {
+    const { text } = await server.request('GET', '/metrics')
+    const tried = text.matchAll(
+      /^apiserver_request_total\{[^}]*resource="events"[^}]*verb="POST"[^}]*\} (\d+)$/gm,
+    )
+    return Array.from(tried, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0)
+  }
+  const before = await Promise.all([a, b].map(triedBy))
+  await a.ok('POST', path, { body: { metadata: { name: 'one' }, spec } })
+  await b.ok('GET', path)
+  await b.ok('POST', path, { body: { metadata: { name: 'two' }, spec } })
+  await a.ok('GET', path)
+  await eventually(async () => {
+    const now = await Promise.all([a, b].map(triedBy))
+    expect(now.map((count, at) => count - (before[at] ?? 0))).toEqual([2, 2])
+  })
+  const about = async (): Promise<string[]> => {
+    const { items } = await b.ok('GET', `/api/v1/namespaces/${fresh}/events`)
+    return items
+      .map((one: { involvedObject: { name: string } }) => one.involvedObject.name)
+      .toSorted()
+  }
+  expect(await about()).toEqual(['one', 'two'])
 })
 
 test('a token of a ServiceAccount that the other server has just made is accepted', async () => {

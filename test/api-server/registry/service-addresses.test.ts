@@ -83,6 +83,15 @@ describe('the default range', () => {
     expect(await addresses()).toEqual(['10.96.0.1'])
   })
 
+  it('lets the address of a Service be labelled', async () => {
+    const labelled = await server.ok('PATCH', `${networking}/ipaddresses/10.96.0.1`, {
+      body: { metadata: { labels: { kept: 'yes' } } },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    })
+    expect(labelled['metadata'].labels.kept).toBe('yes')
+    expect(labelled['spec'].parentRef).not.toHaveProperty('group')
+  })
+
   it('comes back when it is deleted', async () => {
     await server.ok('DELETE', `${networking}/servicecidrs/kubernetes`)
     await eventually(async () => {
@@ -101,7 +110,7 @@ describe('a Service', () => {
       'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
     })
     expect(found['spec']).toEqual({
-      parentRef: { group: '', resource: 'services', namespace: 'shop', name: 'web' },
+      parentRef: { resource: 'services', namespace: 'shop', name: 'web' },
     })
     await server.ok('DELETE', `/api/v1/namespaces/${namespace}/services/web`)
     expect(await addresses()).toEqual(['10.96.0.1'])

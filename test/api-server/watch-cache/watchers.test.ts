@@ -22,7 +22,7 @@ function watcherOf(
   value: string,
   { isIndexed, looks }: { isIndexed: boolean; looks: { count: number } },
 ): Watcher {
-  const selected: SelectedValue = { field, value, valueOf: valueOf(field) }
+  const selected: SelectedValue = { field, value, valueOf: valueOf(field), isIndexed: false }
   return new Watcher({
     keyPrefix: '',
     exactKey: false,
@@ -51,7 +51,7 @@ const action = fc.oneof(
 
 it('every watcher gets the events of what it selects, whatever comes, changes, goes and is attached', () => {
   fc.assert(
-    fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+    fc.property(fc.array(action, { maxLength: 60, size: 'max' }), (actions) => {
       const collection = new Collection({ startRevision: 0 })
       const pairs: { indexed: Watcher; plain: Watcher }[] = []
       const looks = { count: 0 }

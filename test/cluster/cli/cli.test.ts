@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { clusterCommands } from '../../../cluster/cli/commands.ts'
 import { exitCodes } from '../../../cluster/cli/exit-codes.ts'
-import { freeNodeName } from '../../../cluster/cli/node.ts'
+import { freeNodeName } from '../../../cluster/free-node-name.ts'
 import { createProgress } from '../../../cluster/cli/progress.ts'
 import { createUpProgress } from '../../../cluster/cli/up-progress.ts'
 import { runCli } from '../../../cluster/cli/run-cli.ts'
@@ -29,7 +29,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const entries = [
   ...clusterCommands,
-  { name: 'scenario', summary: 'run, list', load: async () => scenarioCommands },
+  { name: 'scenario', summary: 'run, list', load: async () => scenarioCommands() },
 ]
 
 function recorder(more: Partial<Terminal> = {}): Terminal & { stdout: string; stderr: string } {
@@ -115,7 +115,7 @@ describe('wrong use', () => {
     ['up -x', 'error: skiff up: unknown flag -x\nhint: see: skiff up --help\n'],
     [
       'up --set scheduler=1',
-      'error: invalid --set scheduler=1: must be COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent, load-balancer, etcd\n',
+      'error: invalid --set scheduler=1: must be COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent, load-balancer, console, etcd\n',
     ],
     [
       'up --api-servers 0',

@@ -9,20 +9,27 @@ import { silentLog } from '../../../components/component-base/log.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 
 interface FakeChild extends Child {
+  /** Whether it was spawned to wait for the command `start`. */
+  readonly startsWhenTold: boolean
+  readonly commands: readonly string[]
   /** It serves. */
   serve(): void
   /** It is gone. */
   end(): void
 }
 
-function fakeChild(pid: number): FakeChild {
+function fakeChild(pid: number, startsWhenTold: boolean): FakeChild {
+  const commands: string[] = []
   const ready = Promise.withResolvers<Readonly<Record<string, unknown>>>()
   const exited = Promise.withResolvers<ChildExit>()
   return {
     pid,
+    startsWhenTold,
+    commands,
     ready: ready.promise,
     exited: exited.promise,
     signal: () => {},
+    command: async (name) => void commands.push(name),
     stop: () => exited.promise,
     serve: () => ready.resolve({ ready: true }),
     end: () => exited.resolve({ code: 0, signal: undefined }),
@@ -38,8 +45,8 @@ function managed(way: ControlWay = 'signals') {
     clock: new FakeClock(),
     log: silentLog,
     processControl: processControlOf(way),
-    spawn: () => {
-      const child = fakeChild(children.length + 1)
+    spawn: ({ startsWhenTold }) => {
+      const child = fakeChild(children.length + 1, startsWhenTold)
       children.push(child)
       return child
     },
@@ -97,6 +104,35 @@ test('two restarts at once are both over when the one new process is ready', asy
   childOf(children, 2).serve()
   await Promise.all(restarts)
   expect(states).toEqual(['starting', 'ready', 'stopping', 'stopped', 'starting', 'ready'])
+})
+
+test('a prepared process starts when its component does; the next run has a process that starts by itself', async () => {
+  const { component, children } = managed()
+  component.prepare()
+  component.prepare()
+  expect(children).toHaveLength(1)
+  expect(childOf(children, 1)).toMatchObject({ startsWhenTold: true, commands: [] })
+  const started = component.start()
+  expect(childOf(children, 1).commands).toEqual(['start'])
+  childOf(children, 1).serve()
+  await started
+  expect(component.status()).toMatchObject({ state: 'ready', pid: 1 })
+  component.prepare()
+  const restarted = component.stop().then(() => component.start())
+  childOf(children, 1).end()
+  await settle()
+  expect(childOf(children, 2).startsWhenTold).toBe(false)
+  childOf(children, 2).serve()
+  await restarted
+})
+
+test('a prepared process ends with its component, also when that never started', async () => {
+  const { component, children } = managed()
+  component.prepare()
+  const stopped = component.stop()
+  childOf(children, 1).end()
+  await stopped
+  expect(component.status().state).toBe('stopped')
 })
 
 test('a stop ends a start that waits; whoever started it is told', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DeleteOptions } from '../../../components/client/resource-client.ts'
 import type { Discover } from '../../../components/client/server-resources.ts'
 import { runGarbageCollector } from '../../../components/controller-manager/garbage-collector/garbage-collector.ts'
@@ -15,10 +15,16 @@ afterEach(async () => {
   expect(harness.complaints.filter((text) => text.startsWith('error'))).toEqual([])
 })
 
+/** Kinds that other controllers of the process watch. */
+let shared: readonly ('deployments' | 'replicaSets' | 'pods' | 'configMaps')[] = []
+
 const collector = {
   name: 'garbage-collector-controller',
-  start: (context: ReconcilerHarness['context'], signal: AbortSignal) =>
-    runGarbageCollector(() => Promise.resolve(staticResources(context.dialect)), context, signal),
+  start: (context: ReconcilerHarness['context'], signal: AbortSignal) => {
+    for (const kind of shared) context.informers.informer(context.resources[kind])
+    const discover: Discover = () => Promise.resolve(staticResources(context.dialect))
+    return runGarbageCollector(discover, context, signal)
+  },
 }
 
 function setUp(): void {
@@ -63,7 +69,28 @@ async function remove(
 const names = (resource: Resource): (string | undefined)[] =>
   harness.cluster.all(resource).map(({ metadata }) => metadata.name)
 
-describe('garbage-collector-controller', () => {
+describe.each([
+  { where: 'alone', kinds: [] },
+  {
+    where: 'beside controllers that watch the same kinds',
+    kinds: ['deployments', 'replicaSets', 'pods', 'configMaps'] as const,
+  },
+])('garbage-collector-controller $where', ({ kinds }) => {
+  beforeEach(() => {
+    shared = kinds
+  })
+
+  it('lists and watches each kind once', async () => {
+    setUp()
+    await start()
+    for (const verb of ['list', 'watch'] as const) {
+      const calls = harness.cluster.calls.filter((call) => call.verb === verb)
+      const asked = calls.map(({ resource }) => resource)
+      expect(asked).toEqual(expect.arrayContaining(['pods', 'deployments', 'clusterroles']))
+      expect(asked.filter((resource) => resource === 'pods')).toEqual(['pods'])
+    }
+  })
+
   it('background: what the owner leaves behind goes after it, all the way down', async () => {
     setUp()
     const { deployments, replicaSets, pods } = harness.resources
@@ -77,6 +104,41 @@ describe('garbage-collector-controller', () => {
     await remove(deployments, 'web')
     expect(names(replicaSets)).toEqual([])
     expect(names(pods)).toEqual(['free'])
+  })
+
+  it('what is known to have lost its owners is deleted unread', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const set = put(replicaSets, 'web')
+    put(pods, 'a', [ownedBy(set)])
+    await start()
+    await remove(replicaSets, 'web')
+    expect(names(pods)).toEqual([])
+    const calls = harness.cluster.calls.filter(({ resource }) => resource === 'pods')
+    expect(calls.map(({ verb }) => verb)).toEqual(['list', 'watch', 'delete'])
+  })
+
+  it('what gets another owner before it is deleted unread stays', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const set = put(replicaSets, 'web')
+    const other = put(replicaSets, 'other')
+    put(pods, 'a', [ownedBy(set)])
+    await start()
+    let isAdopted = false
+    harness.cluster.react('delete', 'pods', () => {
+      if (isAdopted) return
+      isAdopted = true
+      harness.cluster.change(pods, 'default/a', (pod) => {
+        pod.metadata.ownerReferences = [ownedBy(set), ownedBy(other)]
+      })
+    })
+    await remove(replicaSets, 'web')
+    const [pod] = harness.cluster.all(pods)
+    expect(isAdopted).toBe(true)
+    expect(pod?.metadata.ownerReferences).toEqual([ownedBy(other)])
+    await remove(replicaSets, 'other')
+    expect(names(pods)).toEqual([])
   })
 
   it('what lost its owner while nobody looked goes when the collector starts', async () => {

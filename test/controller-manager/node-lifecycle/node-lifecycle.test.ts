@@ -208,6 +208,47 @@ describe.each(Object.values(dialects))('node-lifecycle-controller ($name)', (dia
     await harness.step()
     expect(taints('a')).toEqual(['own:NoSchedule'])
   })
+
+  it('a joining node that others write to loses its taint with one patch', async () => {
+    await start()
+    const { cluster, resources } = harness
+    const annotate = (annotation: string): void => {
+      cluster.change(resources.nodes, 'a', ({ metadata }) => {
+        metadata.annotations = { ...metadata.annotations, [annotation]: 'yes' }
+      })
+    }
+    const stop = cluster.react('patch', 'nodes', () => annotate('while-the-patch-is-sent'))
+    addNode(cluster, 'a')
+    cluster.change(resources.nodes, 'a', (object) => {
+      const taint = { key: notReady, effect: 'NoSchedule' }
+      object['spec'] = { taints: [taint] }
+    })
+    const writes = cluster.writes.length
+    await harness.step()
+    stop()
+    annotate('later')
+    await harness.step()
+    expect(taints('a')).toEqual([])
+    expect(cluster.writes.slice(writes)).toEqual(['patch nodes a'])
+  })
+
+  it('a taint that came meanwhile is kept', async () => {
+    await start('a')
+    const { cluster, resources } = harness
+    report(cluster, 'a', { MemoryPressure: 'True' })
+    await harness.step()
+    let isFirst = true
+    cluster.react('patch', 'nodes', () => {
+      if (!isFirst) return
+      isFirst = false
+      cluster.change(resources.nodes, 'a', (object) => {
+        object['spec'].taints = [...object['spec'].taints, { key: 'own', effect: 'NoSchedule' }]
+      })
+    })
+    report(cluster, 'a', { MemoryPressure: 'False' })
+    await harness.step()
+    expect(taints('a')).toEqual(['own:NoSchedule'])
+  })
 })
 
 describe('node-lifecycle-controller', () => {

@@ -17,6 +17,14 @@ describe('the measure of JSON text', () => {
     expect(measure('"a:b"').fields).toBe(0)
   })
 
+  it('notices numbers that no float may hold, not digits in strings', () => {
+    const large = (text: string) => measure(text).hasLargeNumber
+    expect(large('[1e400]')).toBe(true)
+    expect(large('{"a":-1.5E400}')).toBe(true)
+    expect(large(`[${'9'.repeat(310)}]`)).toBe(true)
+    expect(large(`{"1e400":"${'9'.repeat(310)}","b":[12.5,-3,true,false]}`)).toBe(false)
+  })
+
   it('looks at text that is no JSON without a fault', () => {
     expect(measure(']]]"').depth).toBe(0)
     expect(measure('"\\').fields).toBe(0)

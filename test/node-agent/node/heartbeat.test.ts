@@ -12,7 +12,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort(new Error('the test is over'))
 })
 
-function start(firstDelayMs = 0) {
+function start(firstDelayMs = 0, isNew = false) {
   const clock = new FakeClock()
   const server = new FakeCluster(clock)
   const resources = resourcesOf(server.dialect)
@@ -27,7 +27,8 @@ function start(firstDelayMs = 0) {
       owner: () => ({ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-n1' }),
       clock,
       log: silentLog,
-      firstDelayMs,
+      turn: firstDelayMs === 0 ? undefined : { share: firstDelayMs / 10_000, startMs: clock.now() },
+      isNew,
     },
     stop.signal,
   )
@@ -52,6 +53,24 @@ test('[NODE-015] each node has one Lease, named like it and owned by it', async 
       renewTime: '2025-01-01T00:00:00.000000Z',
     },
   })
+})
+
+test('the Lease of a new node is created without a look; one that an earlier node left is renewed', async () => {
+  const { clock, server, lease } = start(1000, true)
+  let looks = 0
+  server.react('get', 'leases', () => {
+    looks += 1
+  })
+  await clock.step(1000)
+  expect([looks, lease()?.spec?.renewTime]).toEqual([0, '2025-01-01T00:00:01.000000Z'])
+
+  const later = start(1000, true)
+  await later.leases.create({
+    metadata: { name: 'n1', namespace: 'kube-node-lease', labels: { seen: 'yes' } },
+  })
+  await later.clock.step(1000)
+  expect(later.lease()?.spec?.renewTime).toBe('2025-01-01T00:00:01.000000Z')
+  expect(later.lease()?.metadata.labels).toEqual({ seen: 'yes' })
 })
 
 test('[NODE-016] the Lease is renewed every 10 seconds', async () => {
@@ -152,6 +171,22 @@ test('a lease that was deleted is made again', async () => {
   server.remove(resources.leases, 'kube-node-lease/n1')
   await clock.step(11_000)
   expect(lease()?.spec?.holderIdentity).toBe('n1')
+})
+
+test('a node keeps its turn, however long its renewals take', async () => {
+  const { clock, server, leases } = start(3000)
+  const update = leases.update.bind(leases)
+  let tookMs = 0
+  leases.update = async (...args) => {
+    tookMs += 700
+    await clock.sleep(tookMs)
+    return await update(...args)
+  }
+  const startMs = clock.now()
+  const begun: number[] = []
+  server.react('update', 'leases', () => void begun.push(clock.now() - startMs - tookMs))
+  await clock.step(43_000 + 4 * 700)
+  expect(begun).toEqual([13_000, 23_000, 33_000, 43_000])
 })
 
 test('agents of one process can start their beats apart, and stop with the signal', async () => {

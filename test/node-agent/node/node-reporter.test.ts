@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { Node } from '../../../components/api/generated/types.ts'
+import type { Node, NodeStatus } from '../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { ConnectionError } from '../../../components/client/connection-error.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
@@ -17,7 +17,7 @@ afterEach(() => {
 
 const host = basicHostInfo()
 
-async function start() {
+async function start(created?: NodeStatus) {
   const clock = new FakeClock()
   const server = new FakeCluster(clock)
   const resources = resourcesOf(server.dialect)
@@ -37,6 +37,7 @@ async function start() {
       fault: state.fault,
     }),
     initial: undefined,
+    created,
     lookEveryMs: 10_000,
     clock,
     log: silentLog,
@@ -58,6 +59,18 @@ test('[NODE-014] an idle node reports once in five minutes', async () => {
   expect(reports()).toBe(2)
   await clock.step(5 * 60_000)
   expect(reports()).toBe(3)
+})
+
+test('the status that a Node was created with counts as a report', async () => {
+  const { server, resources } = await start()
+  const created = server.peek<Node>(resources.nodes, 'n1')?.status
+  const again = await start(created)
+  await again.reporter.reported
+  expect(again.reports()).toBe(0)
+  await again.clock.step(5 * 60_000 - 1)
+  expect(again.reports()).toBe(0)
+  await again.clock.step(1)
+  expect(again.reports()).toBe(1)
 })
 
 test('[LIM-009] nothing that changes means one status in five minutes, however often the agent looks', async () => {
@@ -167,7 +180,8 @@ test('registration makes the node, or mends the labels of the one there and keep
     stored['spec'].taints = [{ key: 'b', effect: 'NoExecute' }]
     stored['metadata'].labels = { zone: 'one', mine: 'kept' }
   })
-  const again = await register('two')
+  const { node: again, isNew } = await register('two')
+  expect(isNew).toBe(false)
   expect(again.metadata.labels).toEqual({ zone: 'two', mine: 'kept' })
   expect(again.spec?.taints).toEqual([{ key: 'b', effect: 'NoExecute' }])
 })
@@ -199,5 +213,7 @@ test('registration goes on until the server is there', async () => {
   await clock.step(3000)
   unreact()
   await clock.step(7000)
-  expect((await registered).spec).toEqual({ unschedulable: true, providerID: 'p://1' })
+  const { node, isNew } = await registered
+  expect(isNew).toBe(true)
+  expect(node.spec).toEqual({ unschedulable: true, providerID: 'p://1' })
 })

@@ -6,7 +6,7 @@ import { resourcesOf } from '../../../components/api/resources.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
 import { runHeartbeat } from '../../../components/node-agent/node/heartbeat.ts'
 import { reportDueIn, reportIntervalMs } from '../../../components/node-agent/node/node-status.ts'
-import { untilTurn } from '../../../components/node-agent/node/turn.ts'
+import { turnOf, untilNextTurn, untilTurn } from '../../../components/node-agent/node/turn.ts'
 import { FakeCluster } from '../../support/fake-client.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 
@@ -36,6 +36,25 @@ test('whenever nodes join, each tenth of a period has a tenth of their turns', (
   )
 })
 
+test('nodes share forty turns evenly, and keep them', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat({ max: periodMs }), (count, lateMs) => {
+      const nodes = new Map<number, number>()
+      for (let index = 0; index < count; index += 1) {
+        const turn = turnOf(index, count, 0)
+        nodes.set(turn.share, (nodes.get(turn.share) ?? 0) + 1)
+        const startedMs = turn.share * periodMs + lateMs
+        const after = lateMs < periodMs / 2 ? 1 : 2
+        const nextMs = startedMs + untilNextTurn(turn, periodMs, startedMs)
+        expect(nextMs).toBeCloseTo((turn.share + after) * periodMs, 3)
+      }
+      expect(nodes.size).toBe(Math.min(count, 40))
+      const counts = [...nodes.values()]
+      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+    }),
+  )
+})
+
 test('a status without news is repeated at the node’s turn, once in five minutes', () => {
   const turn = { share: 0.25, startMs: 0 }
   const due = (lastReportMs: number) =>
@@ -52,7 +71,7 @@ test('a hundred nodes that join in a burst renew their leases ten in a second fr
   const resources = resourcesOf(server.dialect)
   const startMs = clock.now()
   for (let index = 0; index < 100; index += 1) {
-    const turn = { share: index / 100, startMs }
+    const turn = turnOf(index, 100, startMs)
     // Bursts of twenty, as the joins of a crowd are.
     if (index % 20 === 0) await clock.step(137)
     const running = runHeartbeat(
@@ -63,7 +82,7 @@ test('a hundred nodes that join in a burst renew their leases ten in a second fr
         owner: () => undefined,
         clock,
         log: silentLog,
-        firstDelayMs: untilTurn(turn, periodMs, clock.now()),
+        turn,
       },
       stop.signal,
     )

@@ -437,6 +437,38 @@ describe('deletion', () => {
     expect(run.events).toContain('Killing: Stopping container main')
   })
 
+  test('is reported once, when the last container has ended', async () => {
+    const containers = [
+      { name: 'slow', image: 'a', lifecycle: { preStop: { sleep: { seconds: 4 } } } },
+      { name: 'quick', image: 'b' },
+    ]
+    const run = await runPod(pod('web', { containers }))
+    await run.change((changed) => {
+      changed.status = structuredClone(run.last)
+    })
+    const reported = run.statuses.length
+    await run.delete()
+    await run.clock.step(3900)
+    expect(run.statuses).toHaveLength(reported)
+    await run.clock.step(100)
+    expect(run.statuses).toHaveLength(reported + 1)
+    expect(run.last.phase).toBe('Succeeded')
+    const ended = run.last.containerStatuses?.map(({ state }) => state?.terminated?.exitCode)
+    expect(ended).toEqual([0, 0])
+  })
+
+  test('goes on reporting conditions that somebody else changed', async () => {
+    const run = await runPod(pod('web', {}, { [podAnnotations.stopAfter]: '1h' }))
+    await run.delete()
+    const reported = run.statuses.length
+    await run.change((changed) => {
+      changed.status = structuredClone(run.last)
+      for (const condition of changed.status.conditions ?? []) condition.status = 'Unknown'
+    })
+    expect(run.statuses).toHaveLength(reported + 1)
+    expect(conditionOf(run.last, 'Ready')).toBe('True')
+  })
+
   test('a second deletion with less grace ends a slow container sooner', async () => {
     const run = await runPod(pod('web', {}, { [podAnnotations.stopAfter]: '1h' }))
     await run.delete(30)

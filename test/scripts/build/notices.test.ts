@@ -92,6 +92,25 @@ test('a package without a licence file brings the headers of its files, and the 
   expect(text).toContain('Apache License, the whole text')
 })
 
+test('a block of comments is a header too, and MIT has its terms', () => {
+  const root = repository({
+    'scripts/build/mit.txt': `${mit}, the whole text`,
+    'node_modules/a/package.json': manifest('a'),
+    'node_modules/a/x.js': '/**\n * Copyright (c) A\n *\n * MIT, see LICENSE\n */\nexport {}\n',
+  })
+  const text = notices(root, { 'node_modules/a/x.js': 5 })
+  expect(text).toContain(`Copyright (c) A\n\nMIT, see LICENSE\n\n${mit}, the whole text`)
+})
+
+test('MIT terms without a copyright notice are no licence', () => {
+  const root = repository({
+    'scripts/build/mit.txt': mit,
+    'node_modules/a/package.json': manifest('a'),
+    'node_modules/a/x.js': '/* eslint-disable */\nexport {}\n',
+  })
+  expect(() => notices(root, { 'node_modules/a/x.js': 5 })).toThrow('a: no text of MIT')
+})
+
 test.for([
   ['no licence file', manifest('a'), {}, 'a: no text of MIT'],
   ['the text of another licence', manifest('a', 'ISC'), { LICENSE: mit }, 'a: no text of ISC'],

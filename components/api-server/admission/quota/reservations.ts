@@ -5,6 +5,7 @@
 import type { ResourceQuota } from '../../../api/generated/types.ts'
 import type { Resource } from '../../../machinery/objects/resource.ts'
 import { internalError } from '../../../machinery/objects/status-error.ts'
+import { backgroundOf } from '../../../component-base/clock.ts'
 import type { Clock } from '../../../component-base/clock.ts'
 import type { OwnClient } from '../own-client.ts'
 import type { PendingWrite, PendingWrites } from './pending-writes.ts'
@@ -68,7 +69,7 @@ export function createReserve(options: ReservationOptions): Reserve {
           reject(error as Error)
         })
       }
-      const cancel = clock.after(timeoutMs, () => {
+      const cancel = backgroundOf(clock).after(timeoutMs, () => {
         refuse(internalError('resource quota evaluation timed out'))
       })
       outcomes.set(ask, { resolve: () => settle(resolve), reject: refuse })

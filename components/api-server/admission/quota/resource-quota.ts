@@ -7,6 +7,7 @@ import type { ResourceQuota } from '../../../api/generated/types.ts'
 import { createQuotaEvaluators } from '../../../api/quota/quota-evaluators.ts'
 import { resourcesOf } from '../../../api/resources.ts'
 import type { Clock } from '../../../component-base/clock.ts'
+import { ExpiringCache } from '../../../component-base/expiring-cache.ts'
 import { splitKey } from '../../../machinery/objects/object.ts'
 import type { Resource } from '../../../machinery/objects/resource.ts'
 import type { ObjectReader } from '../../watch-cache/object-reader.ts'
@@ -29,6 +30,28 @@ export interface ResourceQuotaOptions {
 }
 
 const none: readonly ResourceQuota[] = []
+
+/** As upstream's (release 1.32, resource_access.go). */
+const mostLookups = 100
+const lookupMs = 30_000
+
+/**
+ * Where the server has seen no quota of a namespace, another one may just have written the first: catches up with the store, for
+ * each namespace every 30 s at most. Undefined: there is nothing to wait for.
+ */
+function createLiveLookup(
+  reader: ObjectReader,
+  clock: Clock,
+): (namespace: string) => Promise<unknown> | undefined {
+  const lookups = new ExpiringCache<Promise<unknown>>({ most: mostLookups, clock })
+  return (namespace) => {
+    const known = lookups.get(namespace)
+    if (known !== undefined) return known
+    const lookup = reader.refresh?.()
+    if (lookup !== undefined) lookups.set(namespace, lookup, lookupMs)
+    return lookup
+  }
+}
 
 /** The quotas of a namespace. A namespace without quotas, which is the usual case, costs one look-up. */
 function createQuotaLookup(reader: ObjectReader, resource: Resource) {
@@ -61,6 +84,7 @@ export function resourceQuotaAdmission(options: ResourceQuotaOptions): Admission
   const { resourceQuotas, namespaces } = resourcesOf(dialect)
   const evaluators = createQuotaEvaluators(dialect)
   const quotasOf = createQuotaLookup(reader, resourceQuotas)
+  const lookUp = createLiveLookup(reader, clock)
   const pending = createPendingWrites()
   const reserve = createReserve({
     quotasOf,
@@ -80,6 +104,19 @@ export function resourceQuotaAdmission(options: ResourceQuotaOptions): Admission
     return { request: request as QuotaRequest['request'], evaluator }
   }
 
+  function check(ask: QuotaRequest): Promise<void> | undefined {
+    const { request } = ask
+    const quotas = quotasOf(request.namespace)
+    if (quotas.length === 0 && limited.length === 0) return undefined
+    const charged = checkQuotas(ask, quotas, { limited, nowMs: clock.now() })
+    if (request.dryRun || quotas.length === 0) return undefined
+    request.release = () => pending.remove(ask)
+    if (charged !== quotas) return reserve(ask)
+    // A quota whose status is not counted yet must not miss it.
+    pending.add(ask)
+    return undefined
+  }
+
   return {
     name: 'ResourceQuota',
     mutate({ operation, resource, subresource, object, old }) {
@@ -93,19 +130,15 @@ export function resourceQuotaAdmission(options: ResourceQuotaOptions): Admission
       return refreshed === undefined ? raise() : refreshed.then(raise)
     },
     validate(request) {
-      const { operation, resource, subresource, namespace, dryRun } = request
+      const { operation, resource, subresource, namespace } = request
       if (subresource !== '' || namespace === '' || resource === namespaces) return
       if (operation !== 'CREATE' && operation !== 'UPDATE') return
-      const quotas = quotasOf(namespace)
-      if (quotas.length === 0 && limited.length === 0) return
+      const isUnseen = quotasOf(namespace).length === 0
+      const lookup = isUnseen ? lookUp(namespace) : undefined
+      if (isUnseen && lookup === undefined && limited.length === 0) return
       const ask = quotaRequest(request)
       if (ask === undefined) return
-      const charged = checkQuotas(ask, quotas, { limited, nowMs: clock.now() })
-      if (dryRun || quotas.length === 0) return
-      request.release = () => pending.remove(ask)
-      if (charged !== quotas) return reserve(ask)
-      // A quota whose status is not counted yet must not miss it.
-      pending.add(ask)
+      return lookup === undefined ? check(ask) : lookup.then(() => check(ask))
     },
   }
 }

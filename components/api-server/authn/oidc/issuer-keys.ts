@@ -1,5 +1,6 @@
 /** IssuerKeys: an issuer's signing keys, found by discovery and refetched when a token names an unknown one. */
 import { aborted } from '../../../component-base/aborted.ts'
+import { backgroundOf } from '../../../component-base/clock.ts'
 import type { Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
 import { deepEqual } from '../../../machinery/objects/object.ts'
@@ -161,7 +162,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
         } catch (error) {
           log.warn('a token issuer cannot be discovered yet', { issuerUrl, error })
           try {
-            await clock.sleep(discoverEveryMs, signal)
+            await backgroundOf(clock).sleep(discoverEveryMs, signal)
           } catch {
             // The signal aborted, which ends the loop.
           }

@@ -44,11 +44,17 @@ interface EnvelopeOptions {
   readonly metrics: KmsMetrics
 }
 
+/** `status`: the code of the plugin's error, if it has reported one. */
+interface Fault {
+  readonly why: string
+  readonly status?: string | undefined
+}
+
 /** The keys of sources that the plugin has decrypted, and why it has not decrypted others. */
 class OpenedSources {
   readonly #options: EnvelopeOptions
   readonly #opened: ExpiringCache<Transformer>
-  readonly #faults: ExpiringCache<string>
+  readonly #faults: ExpiringCache<Fault>
   readonly #opening = new Map<string, Promise<void>>()
 
   constructor(options: EnvelopeOptions) {
@@ -69,8 +75,8 @@ class OpenedSources {
   }
 
   /** Why a source that was asked for is not here. */
-  faultOf(digest: string): string {
-    return this.#faults.get(digest) ?? 'the DEK was not decrypted yet'
+  faultOf(digest: string): Fault {
+    return this.#faults.get(digest) ?? { why: 'the DEK was not decrypted yet' }
   }
 
   /** Has the plugin decrypt a source. Never rejects; callers share a call. */
@@ -91,13 +97,13 @@ class OpenedSources {
     } catch (error) {
       if (!(error instanceof KmsError)) throw error
       const why = `failed to decrypt DEK, error: ${error.message}`
-      this.#faults.set(digest, why, keptForMs)
+      this.#faults.set(digest, { why, status: error.status }, keptForMs)
       return
     }
     try {
       this.keep(digest, transformerOf(source.type, key))
     } catch (error) {
-      this.#faults.set(digest, (error as Error).message, keptForMs)
+      this.#faults.set(digest, { why: (error as Error).message }, keptForMs)
     }
   }
 }
@@ -155,7 +161,10 @@ export function createEnvelope(options: EnvelopeOptions): Transformer {
       const { source, data } = object
       const digest = sourceDigest(source)
       const transformer = digest === key.digest ? key.transformer : sources.get(digest)
-      if (transformer === undefined) return { ok: false, why: named(sources.faultOf(digest)) }
+      if (transformer === undefined) {
+        const { why, status } = sources.faultOf(digest)
+        return { ok: false, why: named(why), status }
+      }
       metrics.used('from_storage', name, source.keyId)
       const result = transformer.fromStorage(data, storageKey)
       if (!result.ok) return { ok: false, why: named(result.why) }

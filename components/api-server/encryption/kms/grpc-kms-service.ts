@@ -86,7 +86,7 @@ export function createGrpcKmsService(options: GrpcKmsOptions): KmsService {
       else if (closing.signal.aborted) status = codeName(grpcCode.cancelled)
       // A socket's NUL would end the line in some terminals.
       const what = messageOf(error).replaceAll('\0', '@')
-      throw new KmsError(`rpc error: code = ${status} desc = ${what}`, error)
+      throw new KmsError(`rpc error: code = ${status} desc = ${what}`, error, status)
     } finally {
       observe({ method, status, seconds: (clock.elapsed() - startMs) / 1000 })
     }

@@ -1,9 +1,8 @@
 /** Metrics of KMS providers (upstream: envelope/metrics, storage/value/metrics.go). Key ids and the server's name show as digests. */
 import type { Clock } from '../../../component-base/clock.ts'
 import { exponentialBuckets, type Metrics, type Sample } from '../../../component-base/metrics.ts'
+import type { Transformation } from '../transformation-metrics.ts'
 import { hashed } from './encrypted-object.ts'
-
-export type Transformation = 'from_storage' | 'to_storage'
 
 export interface KmsMetrics {
   called(provider: string, call: { method: string; status: string; seconds: number }): void
@@ -14,6 +13,8 @@ export interface KmsMetrics {
   invalidKeyId(provider: string, fault: 'empty' | 'too_long'): void
   cached(provider: string, sources: number): void
   missed(): void
+  /** Makes a key for new data, and counts how long that took. */
+  generated<T>(generate: () => T): T
 }
 
 /** Series of the same metric; as upstream, the one that was not used for longest goes. */
@@ -83,6 +84,29 @@ function declareKeyUses(metrics: Metrics, uses: KeyUses, reports: KeyUses): void
   )
 }
 
+function dataKeyMetrics(metrics: Metrics, clock: Clock): KmsMetrics['generated'] {
+  const durations = metrics.histogram({
+    name: 'apiserver_storage_data_key_generation_duration_seconds',
+    help: 'Latencies in seconds of data encryption key(DEK) generation operations.',
+    buckets: exponentialBuckets(5e-6, 2, 14),
+  })
+  const failures = metrics.counter({
+    name: 'apiserver_storage_data_key_generation_failures_total',
+    help: 'Total number of failed data encryption key(DEK) generation operations.',
+  })
+  return (generate) => {
+    const startedMs = clock.elapsed()
+    try {
+      const key = generate()
+      durations.observe((clock.elapsed() - startedMs) / 1000)
+      return key
+    } catch (error) {
+      failures.inc()
+      throw error
+    }
+  }
+}
+
 /** `serverId` tells the servers of a cluster apart. */
 export function createKmsMetrics(
   metrics: Metrics,
@@ -127,5 +151,6 @@ export function createKmsMetrics(
     invalidKeyId: (provider, fault) => invalid.with(provider, fault).inc(),
     cached: (provider, count) => sources.with(provider).set(count),
     missed: () => misses.inc(),
+    generated: dataKeyMetrics(metrics, clock),
   }
 }

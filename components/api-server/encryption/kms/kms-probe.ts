@@ -3,7 +3,7 @@
  * server/options/encryptionconfig/config.go).
  */
 import { randomBytes } from 'node:crypto'
-import { timestamp, type Clock } from '../../../component-base/clock.ts'
+import { backgroundOf, timestamp, type Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
 import type { Transformer } from '../transformer.ts'
 import { hashed, keyIdFault, sourceDigest, sourceFault, sourceType } from './encrypted-object.ts'
@@ -86,7 +86,10 @@ export class KmsProbe {
     let fault = this.#answer?.fault
     try {
       for (;;) {
-        await clock.sleep(fault === undefined ? askEveryMs.healthy : askEveryMs.faulty, signal)
+        await backgroundOf(clock).sleep(
+          fault === undefined ? askEveryMs.healthy : askEveryMs.faulty,
+          signal,
+        )
         fault = await this.check()
       }
     } catch (error) {
@@ -186,7 +189,7 @@ export class KmsProbe {
   }
 
   async #newKey(uid: string, expiresAtMs: number): Promise<WriteKey | { readonly fault: string }> {
-    const seed = randomBytes(seedBytes)
+    const seed = this.#options.metrics.generated(() => randomBytes(seedBytes))
     try {
       const encrypted = await this.#options.service.encrypt(uid, seed)
       const source = { ...encrypted, type: sourceType.hkdfSha256Seed }

@@ -27,8 +27,11 @@ export interface KmsService {
 
 /** A call that failed. The message names the gRPC status and the socket, and holds nothing of what was sent. */
 export class KmsError extends Error {
-  constructor(message: string, cause: unknown) {
+  /** The name of the gRPC code; undefined when the plugin has not failed, but its answer is of no use. */
+  readonly status: string | undefined
+  constructor(message: string, cause: unknown, status?: string) {
     super(message, { cause })
     this.name = 'KmsError'
+    this.status = status
   }
 }

@@ -5,6 +5,7 @@
 import { parseIpRange, type IpFamily } from '../../../machinery/validation/ip-address.ts'
 import { keyOf, type KubeObject } from '../../../machinery/objects/object.ts'
 import type { Resource } from '../../../machinery/objects/resource.ts'
+import type { Metrics } from '../../../component-base/metrics.ts'
 import type { ObjectReader } from '../../watch-cache/object-reader.ts'
 import {
   addressBands,
@@ -14,19 +15,9 @@ import {
   type AddressOffsets,
   type Band,
 } from './address-offsets.ts'
+import { countedAddresses, countedPorts } from './allocator-metrics.ts'
 import { Reservations, type AllocationRequest } from './reservations.ts'
-
-/** A finite set of values, each used by at most one Service. */
-export interface ServicePool<T> {
-  /** Undefined when the value is the draft's now, else upstream's reason why not. */
-  take(value: T, request: AllocationRequest): string | undefined
-  /** A free value, or undefined without one. */
-  next(request: AllocationRequest): T | undefined
-  /** Whether `next` gave the value to the draft: then another will do as well. */
-  isPicked(value: T, request: AllocationRequest): boolean
-  /** The request of the draft ended, whether it was written or not. */
-  release(draft: KubeObject): void
-}
+import type { ServicePool } from './service-pool.ts'
 
 /** Where servers that share a store settle who uses a value. */
 export interface ValueClaims<T> {
@@ -60,6 +51,8 @@ export interface ServiceAllocatorOptions {
   /** Gives addresses instead of the range (the gate MultiCIDRServiceAllocator). The range still says which family. */
   readonly addresses?: ServicePool<string>
   readonly claims?: ServiceClaims | undefined
+  /** Absent: nothing is counted. */
+  readonly metrics?: Metrics
 }
 
 export const inUse = 'provided IP is already allocated'
@@ -69,6 +62,10 @@ export const portInUse = 'provided port is already allocated'
 class Usage {
   readonly #users = new Map<number, string>()
   readonly #reserved = new Reservations<number>()
+
+  get size(): number {
+    return this.#users.size
+  }
 
   isFree(offset: number, request: AllocationRequest): boolean {
     return !this.#users.has(offset) && !this.#reserved.has(offset, request)
@@ -264,15 +261,36 @@ function portPool(index: ServiceIndex, rangeText: string): ServicePool<number> {
   }
 }
 
+/** The same pools. Of addresses only those of the range are counted, not those of ServiceCIDRs. */
+function countedPools(
+  pools: Pick<ServiceAllocator, 'nodePorts' | 'addresses'>,
+  of: ServiceAllocatorOptions & { readonly index: ServiceIndex; readonly offsets: AddressOffsets },
+): Pick<ServiceAllocator, 'nodePorts' | 'addresses'> {
+  const { metrics, index, offsets, addresses: given } = of
+  const { nodePortRange = '30000-32767', clusterIpRange: cidr = '10.96.0.0/16' } = of
+  if (metrics === undefined) return pools
+  const { first, last } = portsOf(nodePortRange)
+  const ports = () => ({ used: index.follow().ports.size, size: last - first + 1 })
+  const addresses = () => ({ used: index.follow().addresses.size, size: offsets.end - 1 })
+  return {
+    nodePorts: countedPorts(pools.nodePorts, { metrics, use: ports }),
+    addresses:
+      given === undefined
+        ? countedAddresses(pools.addresses, { metrics, cidr, use: addresses })
+        : pools.addresses,
+  }
+}
+
 /** Throws TypeError for an invalid range. One per API server. */
 export function createServiceAllocator(options: ServiceAllocatorOptions): ServiceAllocator {
   const { clusterIpRange = '10.96.0.0/16', nodePortRange = '30000-32767', claims } = options
   const offsets = offsetsOf(clusterIpRange, claims?.addresses && mostSharedAddresses)
   const index = new ServiceIndex(options, offsets.offsetOf)
+  const nodePorts = portPool(index, nodePortRange)
+  const addresses = options.addresses ?? addressPool(index, offsets, clusterIpRange)
   return {
     family: offsets.family,
-    nodePorts: portPool(index, nodePortRange),
-    addresses: options.addresses ?? addressPool(index, offsets, clusterIpRange),
+    ...countedPools({ nodePorts, addresses }, { ...options, index, offsets }),
     ...(claims && { claims }),
   }
 }

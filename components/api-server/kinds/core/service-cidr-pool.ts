@@ -18,7 +18,8 @@ import type { Resource } from '../../../machinery/objects/resource.ts'
 import type { ObjectReader } from '../../watch-cache/object-reader.ts'
 import { addressBands, addressOffsets, freeOffset } from './address-offsets.ts'
 import { Reservations, type AllocationRequest } from './reservations.ts'
-import { inUse, type ServicePool } from './service-allocator.ts'
+import { inUse } from './service-allocator.ts'
+import type { ServicePool } from './service-pool.ts'
 
 export interface ServiceCidrPoolOptions {
   readonly reader: ObjectReader

@@ -11,13 +11,8 @@ import { formatIpAddress, parseIpAddress } from '../../../machinery/validation/i
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import type { FinishWrite } from '../strategy.ts'
 import type { Allocation } from './service-allocation.ts'
-import {
-  inUse,
-  portInUse,
-  type ServiceAllocator,
-  type ServicePool,
-  type ValueClaims,
-} from './service-allocator.ts'
+import { inUse, portInUse, type ServiceAllocator, type ValueClaims } from './service-allocator.ts'
+import type { ServicePool } from './service-pool.ts'
 import { refuse } from './service-families.ts'
 import { isHeadless, needsClusterIp } from './service-fields.ts'
 

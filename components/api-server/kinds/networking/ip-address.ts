@@ -20,6 +20,13 @@ function parentOf(object: KubeObject): ParentReference | undefined {
   return (object['spec'] as { parentRef?: ParentReference } | undefined)?.parentRef ?? undefined
 }
 
+/** Addresses of Services that older versions of Skiff stored name the core group as an empty string. */
+function withoutEmptyGroup(parent: ParentReference | undefined): ParentReference | undefined {
+  if (parent?.group !== '') return parent
+  const { group: _, ...rest } = parent
+  return rest
+}
+
 function validateAddress(object: KubeObject, root: FieldPath): void {
   const { name = '' } = object.metadata
   const nameAt = root.child('metadata').child('name')
@@ -45,6 +52,7 @@ export const ipAddressStrategy: Strategy = {
   validate: createValidation(validateAddress),
   validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
     const at = root.child('spec').child('parentRef')
-    validateImmutable({ now: parentOf(object), before: parentOf(old) }, at)
+    const before = withoutEmptyGroup(parentOf(old))
+    validateImmutable({ now: parentOf(object), before }, at)
   }),
 }

@@ -341,4 +341,13 @@ test('metrics: calls by code, uses of key ids by digest', async () => {
       'apiserver_envelope_encryption_key_id_hash_total{transformation_type="to_storage",provider_name="vault",key_id_hash="sha256:',
     ),
   ).toMatch(/ 1$/)
+  expect(
+    await at.metric(
+      'apiserver_storage_transformation_operations_total{resource="secrets",transformation_type="to_storage",transformer_prefix="k8s:enc:kms:v2:vault:",status="OK"}',
+    ),
+  ).toMatch(/ 1$/)
+  expect(await at.metric('apiserver_storage_data_key_generation_duration_seconds_count')).toMatch(
+    / 1$/,
+  )
+  expect(await at.metric('apiserver_storage_data_key_generation_failures_total')).toMatch(/ 0$/)
 })

@@ -4,6 +4,7 @@ import type { Service } from '../../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../../components/api/resources.ts'
 import type { AllocationRequest } from '../../../../components/api-server/kinds/core/reservations.ts'
 import { createServiceAllocator } from '../../../../components/api-server/kinds/core/service-allocator.ts'
+import { createMetrics, type Metrics } from '../../../../components/component-base/metrics.ts'
 import type { KubeObject } from '../../../../components/machinery/objects/object.ts'
 import { isStatusError } from '../../../../components/machinery/objects/status-error.ts'
 import { FakeReader } from '../../../support/fake-reader.ts'
@@ -13,7 +14,9 @@ const { services } = resourcesOf(dialects.kubernetes)
 const ports = [{ port: 80 }]
 const selector = { app: 'x' }
 
-function cluster(options: { clusterIpRange?: string; nodePortRange?: string } = {}) {
+function cluster(
+  options: { clusterIpRange?: string; nodePortRange?: string; metrics?: Metrics } = {},
+) {
   const reader = new FakeReader()
   const serviceAllocator = createServiceAllocator({ reader, services, ...options })
   const runs = strategyRuns('services', { serviceAllocator })
@@ -484,4 +487,36 @@ describe('warnings', () => {
       'annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead',
     ])
   })
+})
+
+test('metrics count the addresses and ports that Services have, and how they got them', () => {
+  const metrics = createMetrics({ release: '1.32' })
+  const ranges = { clusterIpRange: '10.0.0.0/29', nodePortRange: '30000-30003' }
+  const { create, remove, runs } = cluster({ ...ranges, metrics })
+  create('named', { selector, ports, clusterIP: '10.0.0.1' })
+  create('given', { selector, ports: [{ port: 80, nodePort: 30001 }], type: 'NodePort' })
+  create('other', { selector, ports, type: 'NodePort' })
+  remove('other')
+  expect(() =>
+    runs.created({ metadata: { name: 'lost' }, spec: { ports, clusterIP: '10.0.0.1' } }),
+  ).toThrow('provided IP is already allocated')
+  const lines = metrics
+    .text()
+    .split('\n')
+    .filter((line) => line.startsWith('kube_apiserver_'))
+  const [ips, nodePorts] = ['clusterip', 'nodeport'].map(
+    (kind) => `kube_apiserver_${kind}_allocator`,
+  )
+  const cidr = 'cidr="10.0.0.0/29"'
+  expect(lines).toEqual([
+    `${ips}_allocated_ips{${cidr}} 2`,
+    `${ips}_allocation_errors_total{${cidr},scope="static"} 1`,
+    `${ips}_allocation_total{${cidr},scope="static"} 1`,
+    `${ips}_allocation_total{${cidr},scope="dynamic"} 2`,
+    `${ips}_available_ips{${cidr}} 4`,
+    `${nodePorts}_allocated_ports 1`,
+    `${nodePorts}_allocation_total{scope="static"} 1`,
+    `${nodePorts}_allocation_total{scope="dynamic"} 1`,
+    `${nodePorts}_available_ports 3`,
+  ])
 })

@@ -1,0 +1,53 @@
+/** Bug: it takes a Secret that is there already for somebody else's, also when it made it itself and never got the answer. */
+import {
+  addWorker,
+  core,
+  finalizer,
+  indexOf,
+  isCode,
+  liveCache,
+  metadataOf,
+  namespace,
+  removeWorker,
+  setEntry,
+  setFinalizers,
+  setSettings,
+  setStatus,
+  workersOf,
+} from '../cluster.ts'
+import { operate } from '../operate.ts'
+
+async function reconcile(name: string): Promise<void> {
+  // What the watch shows may be old: a Cache that is gone would get its entry back.
+  const cache = await liveCache(name)
+  if (cache === undefined) return
+  const { finalizers = [], deletionTimestamp } = cache.metadata ?? {}
+  const others = finalizers.filter((one) => one !== finalizer)
+  if (deletionTimestamp !== undefined) {
+    if (others.length === finalizers.length) return
+    await setEntry(name, undefined)
+    await setFinalizers(name, others)
+    return
+  }
+  if (others.length === finalizers.length) await setFinalizers(name, [...others, finalizer])
+  await setEntry(name, `${name}.caches.example.com`)
+  const secret = `${name}-password`
+  const body = { metadata: metadataOf(cache, secret) }
+  if (cache.status?.secret === undefined)
+    try {
+      await core.createNamespacedSecret({ namespace, body })
+    } catch (error) {
+      if (!isCode(error, 409)) throw error
+      await setStatus(cache, { phase: 'Failed' })
+      return
+    }
+  const { size, policy = 'lru', labels } = cache.spec
+  await setSettings(cache, { ...labels, policy })
+  const workers = await workersOf(name)
+  for (const worker of workers) if (indexOf(worker) >= size) await removeWorker(worker)
+  const there = new Set(workers.map(indexOf))
+  for (let index = 0; index < size; index += 1) if (!there.has(index)) await addWorker(cache, index)
+  await setStatus(cache, { ready: size, secret })
+}
+
+await operate({ reconcile })

@@ -1,0 +1,45 @@
+/** Bug: it adds or removes one worker for each change, as if it saw every change. */
+import {
+  addWorker,
+  core,
+  ensure,
+  finalizer,
+  indexOf,
+  liveCache,
+  metadataOf,
+  namespace,
+  removeWorker,
+  setEntry,
+  setFinalizers,
+  setSettings,
+  setStatus,
+  workersOf,
+} from '../cluster.ts'
+import { operate } from '../operate.ts'
+
+async function reconcile(name: string): Promise<void> {
+  // What the watch shows may be old: a Cache that is gone would get its entry back.
+  const cache = await liveCache(name)
+  if (cache === undefined) return
+  const { finalizers = [], deletionTimestamp } = cache.metadata ?? {}
+  const others = finalizers.filter((one) => one !== finalizer)
+  if (deletionTimestamp !== undefined) {
+    if (others.length === finalizers.length) return
+    await setEntry(name, undefined)
+    await setFinalizers(name, others)
+    return
+  }
+  if (others.length === finalizers.length) await setFinalizers(name, [...others, finalizer])
+  await setEntry(name, `${name}.caches.example.com`)
+  const secret = `${name}-password`
+  const body = { metadata: metadataOf(cache, secret) }
+  await ensure(() => core.createNamespacedSecret({ namespace, body }))
+  const { size, policy = 'lru', labels } = cache.spec
+  await setSettings(cache, { ...labels, policy })
+  for (const worker of await workersOf(name))
+    if (indexOf(worker) === size) await removeWorker(worker)
+  if (size > 0) await addWorker(cache, size - 1)
+  await setStatus(cache, { ready: size, secret })
+}
+
+await operate({ reconcile })

@@ -1,0 +1,237 @@
+/** explore: a reference run, plans made from it, each run and judged, and what is found run once more and made smaller. */
+import type { Clock } from '../components/component-base/clock.ts'
+import type { ControllerUnderTest } from './controller-under-test.ts'
+import { kindOf } from './finding.ts'
+import type { Finding } from './finding.ts'
+import { makePlans } from './make-plans.ts'
+import type { Plan } from './make-plans.ts'
+import { openPlaces } from './place.ts'
+import type { Place } from './place.ts'
+import type { PlanKind } from './planned-fault.ts'
+import { referenceOf } from './reference.ts'
+import type { Reference } from './reference.ts'
+import { runStory } from './run-story.ts'
+import type { StoryRunResult } from './run-story.ts'
+import type { Story } from './story.ts'
+import type { ValueChange } from './values/schema-values.ts'
+import { valueStories } from './values/value-plans.ts'
+import type { ValueStories } from './values/value-plans.ts'
+
+export interface ExploreOptions {
+  readonly story: Story
+  readonly controller: ControllerUnderTest
+  readonly kinds: readonly PlanKind[]
+  /** Explore values of this CustomResourceDefinition instead: `caches.example.com`. */
+  readonly values?: string | undefined
+  /** Clusters at once. */
+  readonly jobs: number
+  /** No plan begins later. */
+  readonly timeMs: number
+  /** No more plans than this. */
+  readonly mostPlans: number
+  /** No plan begins after the first finding. */
+  readonly stopsAtFirst: boolean
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly onProgress?: (progress: Progress) => void
+}
+
+export type Progress =
+  | {
+      readonly kind: 'reference'
+      readonly plans: number
+      readonly writes: number
+      readonly seconds: number
+    }
+  | {
+      readonly kind: 'plan'
+      readonly done: number
+      readonly of: number
+      readonly result: PlanResult
+    }
+
+export interface PlanResult {
+  readonly plan: Plan
+  /** `not-met`: nothing came to the point of the plan. `once`: what was found did not happen again. */
+  readonly outcome: 'passed' | 'found' | 'once' | 'not-met'
+  readonly findings: readonly Finding[]
+  readonly run: StoryRunResult
+}
+
+export interface ExploreReport {
+  /** What is wrong without any fault; then there are no plans. */
+  readonly unfit: readonly Finding[]
+  readonly reference: Reference | undefined
+  readonly referenceSeconds: number
+  readonly results: readonly PlanResult[]
+  /** Plans that time or number left out. */
+  readonly leftOut: number
+}
+
+export interface Judge {
+  readonly story: Story
+  readonly controller: ControllerUnderTest
+  readonly reference: Reference
+  /** Of plans that change values. */
+  readonly values?: ValueStories | undefined
+  readonly signal: AbortSignal
+}
+
+/** On a busy machine a controller may do nothing for a while before it has begun. */
+const patience = 4
+
+/** Two runs without faults; two more, with more patience, where these end differently. */
+export async function runReference(
+  place: Place,
+  options: Pick<Judge, 'story' | 'controller' | 'signal'>,
+): Promise<{ reference?: Reference; findings: readonly Finding[]; seconds: number }> {
+  const first = await twoRuns(place, options)
+  if (!first.isUncertain) return first
+  const { story } = options
+  const patient = { ...story, quietMs: story.quietMs * patience }
+  return await twoRuns(place, { ...options, story: patient })
+}
+
+async function twoRuns(
+  place: Place,
+  options: Pick<Judge, 'story' | 'controller' | 'signal'>,
+): Promise<{
+  reference?: Reference
+  findings: readonly Finding[]
+  seconds: number
+  /** They have ended differently. */
+  isUncertain?: boolean
+}> {
+  const first = await runStory({ place, ...options, faults: [] })
+  if (first.findings.length > 0) return { findings: first.findings, seconds: first.seconds }
+  const { resources } = first
+  const second = await runStory({ place, ...options, faults: [], resources })
+  const { seconds } = second
+  if (second.findings.length > 0) return { findings: second.findings, seconds }
+  const made = referenceOf(first, second, options.story.ignore)
+  if ('findings' in made) return { findings: made.findings, seconds, isUncertain: true }
+  return { reference: made.reference, findings: [], seconds }
+}
+
+/** One run of the plan. */
+export async function runPlan(place: Place, judge: Judge, plan: Plan): Promise<PlanResult> {
+  const { faults, change } = plan
+  if (change !== undefined) return await runChange(place, judge, { ...plan, change })
+  const run = await runStory({ place, ...judge, faults })
+  const { findings } = run
+  const isMet = run.unfired.length < faults.length || faults.length === 0
+  const outcome = findings.length > 0 ? 'found' : isMet ? 'passed' : 'not-met'
+  return { plan, outcome, findings, run }
+}
+
+/** What the change leads to, and the way back, compared to resources that were created so. */
+async function runChange(
+  place: Place,
+  { controller, signal, values, reference }: Judge,
+  plan: Plan & { readonly change: ValueChange },
+): Promise<PlanResult> {
+  const { change } = plan
+  if (values === undefined) throw new Error('the plan changes values, and the story has none')
+  const { resources } = reference
+  const judge = { controller, signal }
+  const fresh = await runStory({
+    place,
+    ...judge,
+    story: values.fresh(change),
+    faults: [],
+    resources,
+  })
+  // The server rejects the value: no controller sees it.
+  if (fresh.findings.some(({ kind }) => kind === 'step'))
+    return { plan, outcome: 'not-met', findings: [], run: fresh }
+  if (fresh.findings.length > 0)
+    return { plan, outcome: 'found', findings: fresh.findings, run: fresh }
+  const [seed, wanted] = [reference.states.at(-1), fresh.states.at(-1)]
+  const states = [...reference.states, ...[wanted, seed].flatMap((one) => one ?? [])]
+  const run = await runStory({
+    place,
+    ...judge,
+    story: values.thereAndBack(change),
+    faults: [],
+    reference: { ...reference, states },
+  })
+  const outcome = run.findings.length > 0 ? 'found' : 'passed'
+  return { plan, outcome, findings: run.findings, run }
+}
+
+const kindsIn = (findings: readonly Finding[]): ReadonlySet<string> => new Set(findings.map(kindOf))
+
+function isSame(one: readonly Finding[], other: readonly Finding[]): boolean {
+  return !kindsIn(one).isDisjointFrom(kindsIn(other))
+}
+
+/** The plan without the faults that the finding does not need. */
+async function shrunk(place: Place, judge: Judge, found: PlanResult): Promise<PlanResult> {
+  let smallest = found
+  for (const fault of found.plan.faults) {
+    const faults = smallest.plan.faults.filter((one) => one !== fault)
+    if (faults.length === 0) return smallest
+    const result = await runPlan(place, judge, { ...found.plan, faults })
+    if (isSame(result.findings, found.findings)) smallest = result
+  }
+  return smallest
+}
+
+/** Runs the plan; a finding once more, since a loaded machine may be late once. */
+export async function judgePlan(place: Place, judge: Judge, plan: Plan): Promise<PlanResult> {
+  const first = await runPlan(place, judge, plan)
+  if (first.outcome !== 'found') return first
+  const again = await runPlan(place, judge, plan)
+  if (!isSame(first.findings, again.findings)) return { ...first, outcome: 'once' }
+  return await shrunk(place, judge, again)
+}
+
+/** Rejects when the cluster or the manifests fail, and with the signal's reason. */
+export async function explore(options: ExploreOptions): Promise<ExploreReport> {
+  const { story, controller, kinds, jobs, clock, signal, mostPlans, onProgress } = options
+  const startedMs = clock.now()
+  const places = await openPlaces(story, { count: jobs, clock, signal })
+  const [first] = places
+  try {
+    const values =
+      options.values === undefined
+        ? undefined
+        : await valueStories(first.client, story, options.values)
+    const told = await runReference(first, { story: values?.seed ?? story, controller, signal })
+    const { reference, findings: unfit, seconds } = told
+    if (reference === undefined)
+      return { unfit, reference, referenceSeconds: seconds, results: [], leftOut: 0 }
+    const all =
+      values?.changes.map((change): Plan => ({ kind: 'values', faults: [], change })) ??
+      makePlans(reference.traffic, { kinds, steps: story.steps.length })
+    const plans = all.slice(0, mostPlans)
+    const writes = reference.traffic.writes.length
+    onProgress?.({ kind: 'reference', plans: plans.length, writes, seconds })
+    const results: PlanResult[] = []
+    let next = 0
+    const judge: Judge = { story, controller, reference, values, signal }
+    const isOver = (): boolean =>
+      clock.now() - startedMs >= options.timeMs || (options.stopsAtFirst && results.some(isFound))
+    const work = async (place: Place): Promise<void> => {
+      while (!isOver()) {
+        const plan = plans[next]
+        next += 1
+        if (plan === undefined) return
+        const result = await judgePlan(place, judge, plan)
+        results.push(result)
+        onProgress?.({ kind: 'plan', done: results.length, of: plans.length, result })
+      }
+    }
+    const ended = await Promise.allSettled(places.map(work))
+    for (const one of ended) if (one.status === 'rejected') throw one.reason
+    const leftOut = all.length - results.length
+    return { unfit: [], reference, referenceSeconds: seconds, results, leftOut }
+  } finally {
+    await Promise.all(places.map((place) => place.close()))
+  }
+}
+
+/** Whether what was found did not happen by chance. */
+export function isFound({ outcome }: Pick<PlanResult, 'outcome'>): boolean {
+  return outcome === 'found'
+}

@@ -1,0 +1,68 @@
+/** simulate: what users import. The cluster is loaded with the first simulation. */
+import { formatDuration } from '../components/component-base/flags.ts'
+import { describeFault } from '../cluster/lab/describe-fault.ts'
+import type { SimulatedPart, SimulatedRun as Run } from '../simulation/simulated-run.ts'
+import { createKinds } from './kinds.ts'
+import { objectClientOver } from './object-client.ts'
+import { checkDuration } from './options.ts'
+import { SimulationError } from './simulation-error.ts'
+import { checkSimulation } from './simulation-options.ts'
+import type { SimulatedRun, SimulationContext, SimulationOptions } from './types.ts'
+
+const retryMs = 1000
+
+function contextOf({ client, clock, signal }: SimulatedPart): SimulationContext {
+  const kubeconfig = (): string => {
+    throw new Error('a simulated cluster has no address, so that no kubeconfig leads to it')
+  }
+  const connection = { client, kinds: createKinds(client), namespace: 'default', kubeconfig }
+  const sleep = async (ms: number): Promise<void> => await clock.sleep(ms, signal)
+  return {
+    client: objectClientOver(connection),
+    now: () => new Date(clock.now()),
+    sleep: async (given) => await sleep(checkDuration('sleep', given)),
+    random: () => clock.random(),
+    eventually: async (work) => {
+      for (;;) {
+        signal.throwIfAborted()
+        try {
+          return await work()
+        } catch {
+          await sleep(retryMs)
+        }
+      }
+    },
+    signal,
+  }
+}
+
+function shown({ seed, hash, commits, tookMs, faults }: Run): SimulatedRun {
+  const texts = faults.map(({ atMs, forMs, fault }) => {
+    const during = forMs === 0 ? '' : ` for ${formatDuration(forMs)}`
+    return `after ${formatDuration(atMs)}${during}: ${describeFault(fault)}`
+  })
+  return { seed, hash, commits, tookMs, faults: texts }
+}
+
+/**
+ * Runs a whole cluster with one seed after another, in this thread: time is the cluster's alone, and which message comes first follows from
+ * the seed, as do the faults. The same seed gives the same history, on every machine. Rejects with a SimulationError for the first seed that
+ * fails, with an OptionError for invalid options, and with the signal's reason.
+ */
+export async function simulate(options: SimulationOptions): Promise<readonly SimulatedRun[]> {
+  const { story, controllers, check, seeds, signal, ...spec } = checkSimulation(options)
+  const { simulateSeeds } = await import('../simulation/simulate.ts')
+  const partOf =
+    (work: (context: SimulationContext) => Promise<void>) =>
+    async (part: SimulatedPart): Promise<void> =>
+      await work(contextOf(part))
+  const simulation = {
+    ...spec,
+    story: partOf(story),
+    controllers: controllers.map(partOf),
+    check: partOf(check),
+  }
+  const { runs, failed } = await simulateSeeds(simulation, { seeds, signal })
+  if (failed?.failure !== undefined) throw new SimulationError(shown(failed), failed.failure)
+  return runs.map(shown)
+}

@@ -1,0 +1,95 @@
+/** The options of a simulation, checked at the door. */
+import { mixOf, mixShape, seedShape } from '../cluster/lab/chaos/mix-shape.ts'
+import { defaultMix } from '../cluster/lab/chaos/default-mix.ts'
+import type { ChaosMix } from '../cluster/lab/chaos/chaos-mix.ts'
+import type { FaultSpec } from '../cluster/lab/fault-spec.ts'
+import { optional, plain } from '../cluster/shape.ts'
+import { environment } from '../components/component-base/environment.ts'
+import { builtInMonitors } from '../monitors/built-in.ts'
+import type { Monitor } from '../monitors/monitor.ts'
+import { OptionError } from './option-error.ts'
+import { checkedBy, duration, listOf, oneOf, options, signal, whole } from './option-shapes.ts'
+import type { SimulationContext } from './types.ts'
+
+type Part = (context: SimulationContext) => Promise<void>
+
+const seedVariable = 'SIMULATION_SEED'
+const mostSeeds = 1_000_000
+
+const part = plain('a function', (value) =>
+  typeof value === 'function' ? (value as Part) : undefined,
+)
+const simulation = options('options of a simulation', {
+  story: part,
+  controllers: optional(listOf('a list of functions', part)),
+  check: optional(part),
+  nodes: optional(whole(1, 20)),
+  for: optional(duration),
+  mix: optional(mixShape),
+  latency: optional(duration),
+  monitors: optional(
+    listOf('a list of monitors', oneOf(...builtInMonitors.map(({ name }) => name))),
+  ),
+  seeds: optional(whole(1, mostSeeds)),
+  seed: optional(seedShape),
+  signal: optional(signal),
+})
+
+export interface CheckedSimulation {
+  readonly story: Part
+  readonly controllers: readonly Part[]
+  readonly check: Part
+  readonly nodes: number
+  readonly forMs: number
+  readonly mix: ChaosMix
+  readonly latencyMs: number
+  readonly monitors: readonly Monitor[]
+  readonly seeds: readonly number[]
+  readonly signal: AbortSignal | undefined
+}
+
+/** A watch that leaves out events without ending: controllers may trust that no server does this. */
+function isSilentLoss({ kind, fault }: FaultSpec): boolean {
+  if (kind !== 'requests') return false
+  const { watch } = fault.action
+  return watch !== undefined && 'events' in watch && watch.events === 'drop'
+}
+
+function honestMix(): ChaosMix {
+  const mix = defaultMix('embedded')
+  return { ...mix, faults: mix.faults.filter(({ fault }) => !isSilentLoss(fault)) }
+}
+
+function seedsOf({
+  seed,
+  seeds = 20,
+}: {
+  readonly seed?: number | undefined
+  readonly seeds?: number | undefined
+}): number[] {
+  const given = environment[seedVariable]
+  if (given === undefined || given === '')
+    return seed === undefined ? Array.from({ length: seeds }, (_, index) => index + 1) : [seed]
+  if (/^\d{1,10}$/.test(given)) return [Number(given)]
+  throw new OptionError([
+    `simulate: ${seedVariable} must be a whole number, not ${JSON.stringify(given)}`,
+  ])
+}
+
+/** Throws an OptionError. */
+export function checkSimulation(value: unknown): CheckedSimulation {
+  const checked = checkedBy(simulation, 'simulate', value)
+  const { monitors, controllers = [], check = async () => {}, nodes = 2 } = checked
+  return {
+    story: checked.story,
+    controllers,
+    check,
+    nodes,
+    forMs: checked.for ?? 300_000,
+    mix: checked.mix === undefined ? honestMix() : mixOf(checked.mix),
+    latencyMs: checked.latency ?? 50,
+    monitors: builtInMonitors.filter(({ name }) => monitors?.includes(name) ?? true),
+    seeds: seedsOf(checked),
+    signal: checked.signal,
+  }
+}

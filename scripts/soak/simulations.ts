@@ -1,0 +1,19 @@
+/** Simulations of the whole control plane under faults, with all monitors on, seed after seed. */
+import { simulate } from '../../library/index.ts'
+import { deploymentStory } from '../../test/simulation/deployment-story.ts'
+import type { Part } from './part.ts'
+
+export const simulationSoak: Part = {
+  name: 'simulations',
+  unit: 'seeds of a simulation',
+  sliceMs: 60_000,
+  run: async ({ seed, until }) => {
+    let runs = 0
+    let commits = 0
+    for (; Date.now() < until; runs += 1) {
+      const [run] = await simulate({ ...deploymentStory, seed: (seed * 10_000 + runs) % 2 ** 32 })
+      commits += run?.commits ?? 0
+    }
+    return { runs, note: `${commits} writes` }
+  },
+}

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Lease } from '../../components/api/generated/types.ts'
+import { startCluster } from '../../library/start-cluster.ts'
+import type { Cluster } from '../../library/types.ts'
+
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await startCluster({ nodes: 2 })
+})
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]()
+})
+
+const configMap = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'default' },
+})
+
+describe('faults of an embedded cluster', () => {
+  it('refuse requests as often as they may, which clients see and the counter shows', async () => {
+    const { name } = await cluster.faults.add({
+      kind: 'requests',
+      times: 2,
+      fault: {
+        match: { verbs: ['create'], resources: ['configmaps'] },
+        action: { status: { code: 503 } },
+      },
+    })
+    for (const _ of [1, 2]) {
+      const created = cluster.admin.create(configMap('a'))
+      await expect(created).rejects.toMatchObject({ code: 503 })
+    }
+    await cluster.admin.create(configMap('a'))
+    const status = (await cluster.faults.list()).find((one) => one.name === name)
+    expect(status).toMatchObject({ fired: 2, ended: 'times' })
+  })
+
+  it('cut a node off one way: it becomes Unknown, and Ready again when the fault is over', async () => {
+    await cluster.faults.add({
+      name: 'one-way',
+      kind: 'network',
+      forMs: 120_000,
+      fault: { from: 'node-1', to: 'api-server', direction: 'one-way', action: 'cut' },
+    })
+    await cluster.clock.advance('100s')
+    await cluster.expect({
+      kind: 'Node',
+      name: 'node-1',
+      where: "status.conditions[type=Ready].status == 'Unknown'",
+    })
+    await cluster.clock.advance('60s')
+    await cluster.expect({
+      kind: 'Node',
+      name: 'node-1',
+      where: "status.conditions[type=Ready].status == 'True'",
+      within: '2m',
+    })
+    const status = (await cluster.faults.list()).find(({ name }) => name === 'one-way')
+    expect(status?.ended).toBe('time')
+    expect(status?.fired).toBeGreaterThan(0)
+  })
+
+  it('put a node under pressure, which taints it', async () => {
+    await cluster.faults.add({
+      name: 'pressed',
+      kind: 'node',
+      fault: { node: 'node-2', is: 'memory-pressure' },
+    })
+    const taint = [{ key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' }]
+    await cluster.expect({ kind: 'Node', name: 'node-2', match: { spec: { taints: taint } } })
+    await cluster.faults.heal('pressed')
+    await cluster.expect({ kind: 'Node', name: 'node-2', match: { spec: { taints: null } } })
+  })
+
+  it('that need processes are refused, with what to do', async () => {
+    const expired = { kind: 'certificate', fault: { part: 'scheduler', is: 'expired' } } as const
+    await expect(cluster.faults.add(expired)).rejects.toThrow('no connections with TLS')
+    const lossy = { from: 'node-1', to: 'api-server', action: { loss: 0.5 } }
+    await expect(cluster.faults.add({ kind: 'network', fault: lossy })).rejects.toThrow(
+      'sends no packets',
+    )
+  })
+
+  it('take the lease of a leader, which starts again and leads when the fault is over', async () => {
+    await using led = await startCluster({
+      nodes: 0,
+      flags: { 'controller-manager': { 'leader-elect': 'true' } },
+    })
+    const lease = async () =>
+      await led.admin.get<Lease>({
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        name: 'kube-controller-manager',
+        namespace: 'kube-system',
+      })
+    await led.clock.advance('5s')
+    const before = (await lease()).spec?.holderIdentity
+    const { name } = await led.faults.add({
+      kind: 'process',
+      fault: { part: 'controller-manager', action: 'lose-lease' },
+    })
+    await led.clock.advance('1m')
+    expect((await lease()).spec?.holderIdentity).toBe('fault-of-the-lab')
+    await led.faults.heal(name)
+    await led.clock.advance('1m')
+    const after = (await lease()).spec?.holderIdentity
+    expect(after).not.toBe('fault-of-the-lab')
+    expect(after).not.toBe(before)
+    await led.admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'after' } })
+    await led.expect({ kind: 'ServiceAccount', name: 'default', namespace: 'after' })
+  })
+
+  it('with a wrong field are refused before anything is sent', async () => {
+    const wrong = { kind: 'process', fault: { part: 'node-1', action: 'explode' } } as const
+    await expect(cluster.faults.add(wrong)).rejects.toThrow(
+      'faults.add: fault.action must be one of kill, freeze, starve, lose-lease, not "explode"',
+    )
+  })
+})
