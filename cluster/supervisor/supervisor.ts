@@ -229,8 +229,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const chaos = new Chaos({ faults, clock: faultClock, parts: () => partsOf(components) })
 
   const watching = new AbortController()
-  const { address } = config
-  void watchPulse(() => components.all(), { address, clock, log, signal: watching.signal })
+  void watchPulse(() => components.all(), { clock, log, signal: watching.signal })
   void components.reporting(
     (status) => {
       if (!components.has(status.name)) return

@@ -6,6 +6,9 @@
 /** Parameters and results are JSON. Rejects with an error whose message says what is wrong with the parameters. */
 export type CommandHandler = (params: unknown) => Promise<unknown>
 
+/** Asks whether the event loop turns. Every component answers it. */
+export const pulseCommand = 'pulse'
+
 /** The commands of one component, by name. */
 export class Commands {
   readonly #handlers = new Map<string, CommandHandler>()

@@ -2,7 +2,7 @@
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { serveCommands } from './command-channel.ts'
-import { Commands } from './commands.ts'
+import { Commands, pulseCommand } from './commands.ts'
 import { environment } from './environment.ts'
 import { defineFlags, describeFlags, flag, FlagError, parseFlags } from './flags.ts'
 import type { FlagDeclarations, FlagValues } from './flags.ts'
@@ -219,6 +219,7 @@ export const startsWhenToldVariable = 'SKIFF_STARTS_WHEN_TOLD'
 async function mayStart(commands: Commands, signal: AbortSignal): Promise<void> {
   const told = Promise.withResolvers<void>()
   commands.on('start', async () => told.resolve())
+  commands.on(pulseCommand, async () => {})
   const gone = (): void => told.reject(new StartError('the process that started it is gone'))
   const isReachable = serveCommands(commands, gone)
   told.promise.catch(() => {}) // once it has started, it goes on alone

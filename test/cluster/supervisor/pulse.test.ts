@@ -1,46 +1,83 @@
-/** Pulse: a process that accepts connections and does nothing is told from one that answers, and from none. */
-import { createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
-import { completesHandshake } from '../../../cluster/supervisor/pulse.ts'
+/** Pulse: a process that takes commands and answers none is told from one that answers, and from one that has ended. */
+import { expect, test } from 'vitest'
+import type { ManagedComponent } from '../../../cluster/supervisor/managed-component.ts'
+import { Pulse } from '../../../cluster/supervisor/pulse.ts'
 import { systemProcesses } from '../../../cluster/state/processes/system-processes.ts'
-import { systemClock } from '../../../components/component-base/clock.ts'
-import { FakeClock, settle } from '../../support/fake-clock.ts'
+import { silentLog } from '../../../components/component-base/log.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
-/** A server of plain connections; it answers nothing by itself. */
-async function listener(onConnection: (socket: Socket) => void): Promise<AddressInfo> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => {}))
-    onConnection(socket)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return server.address() as AddressInfo
+/** A ready component; `answers` are its answers to the commands, in order. */
+function component(more: { readonly healthUrl?: string } = {}) {
+  const answers: PromiseWithResolvers<unknown>[] = []
+  const now = { state: 'ready', why: '' }
+  const managed = {
+    spec: { name: 'node-1', ...more },
+    status: () => ({ state: now.state, pid: process.pid }),
+    command: () => {
+      const answer = Promise.withResolvers<unknown>()
+      answers.push(answer)
+      return answer.promise
+    },
+    silent: (sinceMs: number, why: string) => {
+      now.state = 'stuck'
+      now.why ||= `since ${sinceMs}: ${why}`
+    },
+    answers: () => (now.state = 'ready'),
+  } as unknown as ManagedComponent
+  return { managed, answers, now }
 }
 
-test('a process that accepts a connection and then does nothing does not answer', async () => {
-  const clock = new FakeClock()
-  const accepted = Promise.withResolvers<void>()
-  const { port } = await listener(() => accepted.resolve())
-  const answers = completesHandshake({ host: '127.0.0.1', port }, clock)
-  await accepted.promise
-  let outcome: boolean | undefined
-  void answers.then((one) => (outcome = one))
+function pulse() {
+  const clock = new FakeClock(1000)
+  return { clock, look: new Pulse({ clock, log: silentLog }) }
+}
+
+test('a component that does not answer within three seconds is stuck since it was asked', async () => {
+  const { clock, look } = pulse()
+  const { managed, now } = component()
+  const looked = look.look(managed)
   await clock.step(2999)
-  expect(outcome).toBeUndefined()
+  expect(now.state).toBe('ready')
   await clock.step(1)
-  await settle()
-  expect(outcome).toBe(false)
+  await looked
+  expect(now).toEqual({ state: 'stuck', why: 'since 1000: does not answer' })
 })
 
-test('one that answers anything is not stuck, nor is one whose port is closed', async () => {
-  const { port } = await listener((socket) => socket.end('no TLS here'))
-  expect(await completesHandshake({ host: '127.0.0.1', port }, systemClock)).toBe(true)
-  expect(await completesHandshake({ host: '127.0.0.1', port: 1 }, systemClock)).toBe(true)
+test('one that answers stays ready, and so does one that ends or has no such command', async () => {
+  const { look } = pulse()
+  const { managed, answers, now } = component()
+  const first = look.look(managed)
+  answers[0]?.resolve(null)
+  await first
+  expect(now.state).toBe('ready')
+  const second = look.look(managed)
+  answers[1]?.reject(new Error('it has ended'))
+  await second
+  expect(now.state).toBe('ready')
+})
+
+test('a frozen component is asked once, however often it is looked at, and its answer makes it ready', async () => {
+  const { clock, look } = pulse()
+  const { managed, answers, now } = component()
+  for (let round = 0; round < 3; round += 1) {
+    const looked = look.look(managed)
+    await clock.step(3000)
+    await looked
+  }
+  expect(answers).toHaveLength(1)
+  expect(now).toEqual({ state: 'stuck', why: 'since 1000: does not answer' })
+  const looked = look.look(managed)
+  answers[0]?.resolve(null)
+  await looked
+  expect(now.state).toBe('ready')
+})
+
+test('etcd, which takes no commands, is asked nothing', async () => {
+  const { look } = pulse()
+  const { managed, answers, now } = component({ healthUrl: 'http://127.0.0.1:2381/health' })
+  await look.look(managed)
+  expect(answers).toEqual([])
+  expect(now.state).toBe('ready')
 })
 
 test('a process that runs, or has ended, is not stopped by a signal', () => {
