@@ -8,7 +8,7 @@ import { ClusterError } from '../cluster-error.ts'
 import type { ClusterConfig } from '../plan/cluster-config.ts'
 import { caHashOf } from '../plan/ca-hash.ts'
 import type { EtcdConfig } from '../plan/etcd-config.ts'
-import { choosePort, freePorts } from '../plan/ports.ts'
+import { choosePort, freePorts, wishedPorts } from '../plan/ports.ts'
 import { apiServerNames } from '../plan/prepare.ts'
 import type { ClusterPki } from '../plan/prepare.ts'
 import type { StatePaths } from '../state/state-dir.ts'
@@ -35,9 +35,9 @@ type Shared = ReturnType<typeof parseSharedFiles>
 /** A member of etcd on this machine, or the etcd that is there. */
 async function etcdOf(
   { settings, etcdFiles, etcdAuthority }: Shared,
-  options: JoinOptions & { readonly address: string },
+  options: JoinOptions & { readonly address: string; readonly port: number },
 ): Promise<{ readonly etcd: EtcdConfig; readonly made: Pick<ClusterPki, 'etcd' | 'etcdFiles'> }> {
-  const { address, etcdMembers, etcdBinary: binary, clock, paths } = options
+  const { address, port, etcdMembers, etcdBinary: binary, clock, paths } = options
   const { etcdServers: servers } = settings
   const isAsked = etcdMembers === 1 || binary !== undefined
   if (etcdAuthority === undefined && isAsked) {
@@ -52,7 +52,8 @@ async function etcdOf(
       authority: etcdAuthority,
     })
     const { joinEtcd } = await import('../etcd/join-etcd.ts')
-    return { etcd: await joinEtcd({ address, servers, pki, binary, clock }), made: { etcd: pki } }
+    const etcd = await joinEtcd({ address, port, servers, pki, binary, clock })
+    return { etcd, made: { etcd: pki } }
   }
   const file = (path: string): string | undefined =>
     etcdFiles[path] === undefined ? undefined : joinPath(paths.pki, path)
@@ -80,9 +81,9 @@ export async function joinControlPlane(
   const shared = parseSharedFiles(await fetchCertificates(join, clock))
   const { pki, settings } = shared
   const port = await choosePort(address, options.port)
-  const [own = 0] = await freePorts(address, 1)
+  const [own = 0] = await freePorts(address, wishedPorts({ address, port }, { apiServers: 1 }))
   const { etcdServers: _, apiServers, ...same } = settings
-  const { etcd, made } = await etcdOf(shared, { ...options, address })
+  const { etcd, made } = await etcdOf(shared, { ...options, address, port })
   const config: ClusterConfig = {
     name,
     id: clock.uuid(),

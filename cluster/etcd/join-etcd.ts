@@ -8,12 +8,14 @@ import { ClusterError } from '../cluster-error.ts'
 import { urlHost } from '../plan/cluster-config.ts'
 import type { EtcdConfig, EtcdMember } from '../plan/etcd-config.ts'
 import { findEtcd, versionOfEtcd } from '../plan/find-etcd.ts'
-import { freePorts } from '../plan/ports.ts'
+import { freePorts, wishedPorts } from '../plan/ports.ts'
 import { membersError } from './known-members.ts'
 
 interface EtcdJoin {
   /** Of this machine. */
   readonly address: string
+  /** Of this machine's load balancer. */
+  readonly port: number
   /** Client URLs of members that have a vote. */
   readonly servers: readonly string[]
   readonly pki: EtcdPki
@@ -100,8 +102,8 @@ export async function joinEtcd(join: EtcdJoin): Promise<EtcdConfig> {
   const { address, servers, pki, clock } = join
   const [binary, [clientPort = 0, peerPort = 0], [metricsPort = 0]] = await Promise.all([
     findEtcd(join.binary, environment),
-    freePorts(address, 2),
-    freePorts('127.0.0.1', 1),
+    freePorts(address, wishedPorts(join, { etcdMembers: 1 })),
+    freePorts('127.0.0.1', [0]),
   ])
   const member: EtcdMember = { name: memberNameAt(address), clientPort, peerPort, metricsPort }
   const host = urlHost(address)
@@ -118,8 +120,9 @@ export async function joinEtcd(join: EtcdJoin): Promise<EtcdConfig> {
     const initialCluster = all.flatMap(({ name, peerUrls }) =>
       peerUrls.map((url) => `${url === peerUrl ? member.name : name}=${url}`),
     )
-    // It rejects calls itself until it has a vote.
-    return { servers, own: { binary, members: [member], joined: initialCluster.join() } }
+    // It rejects calls itself until it has a vote. A former member at this address may have had the same port.
+    const others = servers.filter((url) => url !== `https://${host}:${clientPort}`)
+    return { servers: others, own: { binary, members: [member], joined: initialCluster.join() } }
   } catch (error) {
     if (error instanceof ClusterError) throw error
     throw membersError(

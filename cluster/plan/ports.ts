@@ -1,10 +1,30 @@
 /** Ports: finding one that is free on an address. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { ClusterError } from '../cluster-error.ts'
 
 const defaultPort = 6443
+const firstEtcdPort = 2379
+
+/** No other machine reaches it. At another address, a cluster on etcd has the load balancer through which clients reach further machines. */
+export const defaultAddress = '127.0.0.1'
+
+/**
+ * Ports that a machine of several wishes for, which firewalls can name: upstream's of etcd, and those after the load balancer's for the
+ * API servers behind it. At the default address, where many clusters run side by side, there is no wish.
+ */
+export function wishedPorts(
+  { address, port }: { readonly address: string; readonly port: number },
+  count: { readonly etcdMembers: number } | { readonly apiServers: number },
+): number[] {
+  const [first, length] =
+    'apiServers' in count ? [port + 1, count.apiServers] : [firstEtcdPort, 2 * count.etcdMembers]
+  return Array.from({ length }, (_, index) => {
+    const wished = first + index
+    return address === defaultAddress || wished === port ? 0 : wished
+  })
+}
 
 /** Binds a port for a moment and returns its number; 0 lets the system choose. Rejects with the system's error. */
 function tryPort(address: string, port: number): Promise<number> {
@@ -18,16 +38,20 @@ function tryPort(address: string, port: number): Promise<number> {
   })
 }
 
-/** Ports of that address that are free at this moment, each another one. */
-export async function freePorts(address: string, count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
+async function listenAt(server: Server, address: string, port: number): Promise<number> {
+  server.listen({ host: address, port, exclusive: true })
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** Ports of that address that are free at this moment, each another one: the wished ones, or others where they are taken; 0 is no wish. */
+export async function freePorts(address: string, wished: readonly number[]): Promise<number[]> {
+  const servers = wished.map(() => createServer())
   try {
     return await Promise.all(
-      servers.map(async (server) => {
-        server.listen({ host: address, port: 0, exclusive: true })
-        await once(server, 'listening')
-        return (server.address() as AddressInfo).port
-      }),
+      servers.map((server, index) =>
+        listenAt(server, address, wished[index] ?? 0).catch(() => listenAt(server, address, 0)),
+      ),
     )
   } finally {
     for (const server of servers) server.close()

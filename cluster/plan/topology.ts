@@ -5,7 +5,7 @@ import { urlHost } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import type { EtcdClientFiles, EtcdConfig, EtcdMember } from './etcd-config.ts'
 import { findEtcd } from './find-etcd.ts'
-import { freePorts, portOrFree } from './ports.ts'
+import { defaultAddress, freePorts, portOrFree, wishedPorts } from './ports.ts'
 
 export interface TopologySettings {
   /** Default: sqlite, or etcd with `etcdServers`. */
@@ -25,8 +25,6 @@ export interface TopologySettings {
 
 type Topology = Pick<ClusterConfig, 'etcd' | 'apiServers' | 'controllerManagers' | 'schedulers'>
 
-/** No other machine reaches it. At another address, a cluster on etcd has the load balancer through which clients reach further machines. */
-const defaultAddress = '127.0.0.1'
 const mostServers = 9
 const mostMembers = 7
 
@@ -109,13 +107,13 @@ export function checkTopology(settings: TopologySettings): void {
 
 async function ownEtcd(
   settings: TopologySettings,
-  { address, environment }: Where,
+  { address, port, environment }: Where,
 ): Promise<EtcdConfig> {
   const count = settings.etcdMembers ?? ((settings.apiServers ?? 1) > 1 ? 3 : 1)
   const [binary, clientPorts, metricsPorts] = await Promise.all([
     findEtcd(settings.etcdBinary, environment),
-    freePorts(address, 2 * count),
-    freePorts('127.0.0.1', count),
+    freePorts(address, wishedPorts({ address, port }, { etcdMembers: count })),
+    freePorts('127.0.0.1', Array<number>(count).fill(0)),
   ])
   const members = metricsPorts.map((metricsPort, index): EtcdMember => ({
     name: `etcd-${index + 1}`,
@@ -160,7 +158,7 @@ async function apiServerPlaces(
   { address, port }: Where,
 ): Promise<NonNullable<ClusterConfig['apiServers']>> {
   if (process.platform !== 'linux' || address !== defaultAddress) {
-    const ports = await freePorts(address, count)
+    const ports = await freePorts(address, wishedPorts({ address, port }, { apiServers: count }))
     return ports.map((free) => ({ address, port: free }))
   }
   return await Promise.all(
