@@ -1,7 +1,9 @@
 /** Fetching: how a further machine finds out whom to trust, and gets what it needs, with a token, a CA pin and a certificate key. */
 import { createHash, X509Certificate } from 'node:crypto'
 import { splitCertificates } from '../../certs/pem.ts'
+import { BACKDATE_MS } from '../../certs/authority.ts'
 import { dialects } from '../../components/api/dialect.ts'
+import type { Dialect } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { createClient } from '../../components/client/client.ts'
 import type { Client, ClientOptions } from '../../components/client/client.ts'
@@ -9,6 +11,8 @@ import { ConnectionError } from '../../components/client/connection-error.ts'
 import { parseKubeconfig } from '../../components/client/kubeconfig.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { resourcePath } from '../../components/machinery/objects/resource.ts'
+import { humanDuration } from '../../components/machinery/values/duration.ts'
 import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { formatToken } from '../plan/bootstrap-token.ts'
@@ -56,16 +60,38 @@ function pinOf(pem: string): string {
   return `sha256:${createHash('sha256').update(key).digest('hex')}`
 }
 
+/** Certificates that are made here, or there, are invalid on a machine whose clock differs by more. */
+const mostDifferenceMs = BACKDATE_MS
+
+/** Throws a ClusterError when the clock of this machine and the `Date` of an answer are too far apart. */
+export function checkClock(date: string | undefined, nowMs: number): void {
+  const differenceMs = nowMs - Date.parse(date ?? '')
+  // A server need not say what time it is.
+  if (Number.isNaN(differenceMs) || Math.abs(differenceMs) <= mostDifferenceMs) return
+  const way = differenceMs > 0 ? 'ahead of' : 'behind'
+  const far = humanDuration(Math.abs(differenceMs))
+  throw new ClusterError(
+    'failed',
+    `the clock of this machine is ${far} ${way} that of the control plane`,
+    {
+      hint: 'set the clocks of both machines: certificates made on one would be invalid on the other',
+    },
+  )
+}
+
 /** The CA that the server names in cluster-info, if it is the pinned one. The token is not sent before. */
 async function trustedCa(
   { server, caHash }: ControlPlaneJoin,
-  around: Pick<ClientOptions, 'dialect' | 'clock'>,
+  around: { readonly dialect: Dialect; readonly clock: Clock },
 ): Promise<string> {
   const { dialect } = around
   const where = { namespace: dialect.publicNamespace, name: 'cluster-info' }
-  const info = await asking({ ...around, server, insecureSkipVerify: true }, (client) =>
-    client.resource(resourcesOf(dialect).configMaps).get(where),
-  )
+  const info = await asking({ ...around, server, insecureSkipVerify: true }, async ({ rest }) => {
+    const path = resourcePath(resourcesOf(dialect).configMaps, where)
+    const { headers, body } = await rest.bytes({ method: 'GET', path })
+    checkClock(headers.date, around.clock.now())
+    return JSON.parse(body.toString()) as KubeObject
+  })
   const { clusters } = await parseKubeconfig(dataOf(info)['kubeconfig'] ?? '')
   const encoded = clusters[0]?.cluster['certificate-authority-data'] ?? ''
   const ca = splitCertificates(Buffer.from(encoded, 'base64').toString()).find(
