@@ -9,8 +9,6 @@ import type { UnderWay } from '../components/component-base/under-way.ts'
 import { ClusterTime } from '../cluster/lab/cluster-time.ts'
 import type { DueTimers, TimeFollowers } from '../cluster/lab/cluster-time.ts'
 
-/** Work that no fault keeps back ends within this time: all of it is in one thread. */
-const shortPatienceMs = 5
 /** Work that takes longer without any timer waits for something that never comes. */
 const standstillMs = 10_000
 /** More than any work needs between two things that it does. */
@@ -153,14 +151,15 @@ export class ClusterClock implements TimeFollowers {
 
   /**
    * Resolves when what was due has had its consequences: no promise callback is left, no work is under way, and none has begun by the
-   * end of some other. Work is waited for as `UnderWay` says; where it never ends, no longer than that either.
+   * end of some other. Work is waited for as `UnderWay` says; where it never ends, no longer than that either. What a fault keeps back
+   * waits for time to go on: then other work is waited for until nothing more of it happens.
    */
   async settled(): Promise<void> {
     if (this.#isSimulated) return await this.#quiet()
     await nextTurn()
-    const patience = this.keepsBack() ? shortPatienceMs : patienceMs
-    const untilMs = this.#base.elapsed() + patience
-    const next = (): Promise<void> | undefined => this.#underWay?.next(patience)
+    if (this.keepsBack()) return await this.#quiet(patienceMs)
+    const untilMs = this.#base.elapsed() + patienceMs
+    const next = (): Promise<void> | undefined => this.#underWay?.next()
     for (let ended = next(); ended !== undefined; ended = next()) {
       if (this.#base.elapsed() >= untilMs) return
       await ended
@@ -168,9 +167,13 @@ export class ClusterClock implements TimeFollowers {
     }
   }
 
-  /** Resolves after some turns of the event loop in which nothing happened: in a simulation nothing waits for anything but turns and timers. */
-  async #quiet(): Promise<void> {
-    for (let turns = 0; turns < quietTurns; turns += 1) {
+  /**
+   * Resolves after some turns of the event loop in which nothing happened, for all of a cluster's work is in this thread and waits for
+   * nothing but turns, timers and what the machine does; at the latest after `mostMs`, where others keep it busy.
+   */
+  async #quiet(mostMs = Infinity): Promise<void> {
+    const untilMs = this.#base.elapsed() + mostMs
+    for (let turns = 0; turns < quietTurns && this.#base.elapsed() < untilMs; turns += 1) {
       const before = this.#underWay?.activity
       await nextTurn()
       const isBusy = this.#underWay?.waitsForMachine === true

@@ -20,6 +20,8 @@ export interface TimeFollowers {
   set(setting: TimeSetting): Promise<void>
   /** Sets the time and fires what is due. Resolves with what is due next, when nothing that follows from it is under way any more. */
   fireDue(setting: TimeSetting): Promise<DueTimers>
+  /** What the authority's own process shows. It never goes back, so it may be later than the time of a setting. */
+  now?(): number
   /** Components that do not follow. */
   readonly apart: readonly string[]
 }
@@ -167,6 +169,10 @@ export class ClusterTime implements LabTime {
   async #set(setting: TimeSetting): Promise<void> {
     this.#setting = setting
     await this.#followers.set(setting)
+    // Where time stands, all count from the moment that has been shown: else the next advance ends short of what is due at its end.
+    const shownMs = this.#followers.now?.() ?? setting.nowMs
+    if (setting.speed === 0 && shownMs > setting.nowMs)
+      this.#setting = { ...setting, nowMs: shownMs }
   }
 
   /** Goes on from now at this speed. */

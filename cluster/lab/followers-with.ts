@@ -22,6 +22,7 @@ export function followersWith(
       // Nothing waits for the end of a fault.
       return { dueMs: due.length === 0 ? undefined : Math.min(...due), awaited: next.awaited }
     },
+    now: () => clock.now(),
     get apart() {
       return followers.apart
     },

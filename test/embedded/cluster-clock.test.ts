@@ -45,6 +45,22 @@ describe('the clock of an embedded cluster', () => {
     expect(seen).toEqual([60_000, 120_000, 180_000, 240_000])
   })
 
+  it('once it is paused, ends an advance exactly where what is due at its end has happened', async () => {
+    const base = new FakeClock(start)
+    // A busy machine: real time goes on between any two looks at it.
+    let looks = 0
+    base.now = () => start + ++looks
+    const clock = new ClusterClock(base)
+    await clock.time.pause()
+    const beganMs = clock.now()
+    let happened = 0
+    clock.after(120_000, () => (happened = clock.now()))
+    await clock.advance(60_000)
+    await clock.advance(60_000)
+    expect(happened).toBe(beganMs + 120_000)
+    expect((await clock.time.state()).nowMs).toBe(happened)
+  })
+
   it('advances by both of two calls at once', async () => {
     const clock = new ClusterClock(new FakeClock(start))
     const seen: number[] = []
