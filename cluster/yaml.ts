@@ -1,4 +1,4 @@
-/** YAML of kubeconfigs and manifests. The only file of this folder that imports a YAML package. */
+/** YAML of kubeconfigs and manifests. With line numbers: located-yaml.ts. */
 import { CORE_SCHEMA, dump, loadAll } from 'js-yaml'
 import { load } from '../components/machinery/values/yaml.ts'
 

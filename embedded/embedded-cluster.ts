@@ -106,9 +106,10 @@ export class EmbeddedCluster {
     })
     this.#levers = this.#createLevers(labClock)
     this.lab = new FaultBoard(this.#levers, { clock: labClock, log: silentLog })
-    this.#clock.keepsBack = () => this.lab.keepsBack
     const parts = () => partsOfEmbedded(this.#options.components, this.nodeNames)
     this.chaos = new Chaos({ faults: this.lab, clock: labClock, parts })
+    // Of one fault after the other of a chaos something is left that waits for time, also once the fault has ended.
+    this.#clock.keepsBack = () => this.lab.keepsBack || this.chaos.isUnderWay
     this.#store = createMemoryStore()
     this.#config = {
       name: 'embedded',

@@ -1,7 +1,7 @@
 /** Manifests: the objects of files and folders, each with its place, and objects that come as values. */
 import { expanded } from '../components/machinery/values/yaml.ts'
-import { parseLocatedDocuments, YamlError } from '../scenarios/engine/yaml.ts'
-import type { LocatedDocument } from '../scenarios/engine/yaml.ts'
+import { parseLocatedDocuments, YamlError } from '../cluster/located-yaml.ts'
+import type { LocatedDocument } from '../cluster/located-yaml.ts'
 import { faultAt, ManifestError } from './manifest-error.ts'
 import type { ManifestFault } from './manifest-error.ts'
 import { readManifestFiles } from './manifest-files.ts'

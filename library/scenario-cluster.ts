@@ -61,7 +61,8 @@ async function startAgentOf(
 const labOf = ({ time, faults, chaos }: ClusterForm, during: During): Lab => ({
   time: duringAll(time, during),
   faults: duringAll(faults, during),
-  chaos: duringAll(chaos, during),
+  // Whoever waits for its end waits for time to go on.
+  chaos: { ...duringAll(chaos, during), over: () => chaos.over() },
 })
 
 /** For the files of one scenario. */

@@ -95,7 +95,7 @@ const wrappers: Record<string, readonly string[]> = {
     'components/node-agent/',
     'components/client/',
   ],
-  'js-yaml': ['components/machinery/values/yaml.ts', 'scenarios/engine/', 'cluster/'],
+  'js-yaml': ['components/machinery/values/yaml.ts', 'cluster/'],
   execa: ['cluster/'],
   systeminformation: ['components/node-agent/node/host-info.ts'],
   'tar-stream': ['components/node-agent/'],

@@ -17,8 +17,10 @@ import { table } from './terminal.ts'
 
 async function mixIn(file: string): Promise<ChaosMix> {
   const { where, documents } = await readDocuments(file)
-  if (documents.length !== 1) throw new ClusterError('usage', `${where} must hold one mix`)
-  return checkMix(documents[0], where)
+  const [document] = documents
+  if (document === undefined || documents.length > 1)
+    throw new ClusterError('usage', `${where} must hold one mix`)
+  return checkMix(document.value, where)
 }
 
 function checkSeed(seed: number | undefined): void {

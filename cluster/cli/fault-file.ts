@@ -1,6 +1,7 @@
 /** The documents of a file with faults, or with a mix of them. */
 import { readFileSync } from 'node:fs'
 import { ClusterError } from '../cluster-error.ts'
+import type { LocatedDocument } from '../located-yaml.ts'
 import { explained } from '../system-error.ts'
 
 const standardInput = 0
@@ -8,16 +9,18 @@ const standardInput = 0
 /** `-` is standard input. `where`: the file, for messages. */
 export async function readDocuments(
   file: string,
-): Promise<{ readonly where: string; readonly documents: readonly unknown[] }> {
-  const { parseYamlDocuments } = await import('../yaml.ts')
+): Promise<{ readonly where: string; readonly documents: readonly LocatedDocument[] }> {
+  const { parseLocatedDocuments, YamlError } = await import('../located-yaml.ts')
   const where = file === '-' ? 'standard input' : file
   const text = await explained(where, () =>
     readFileSync(file === '-' ? standardInput : file, 'utf8'),
   )
   try {
-    return { where, documents: parseYamlDocuments(text) }
+    return { where, documents: parseLocatedDocuments(text) }
   } catch (error) {
-    const [line = ''] = (error as Error).message.split('\n')
-    throw new ClusterError('usage', `${where} is not YAML: ${line}`, { cause: error })
+    if (!(error instanceof YamlError)) throw error
+    throw new ClusterError('usage', `${where}:${error.line} is not YAML: ${error.message}`, {
+      cause: error,
+    })
   }
 }

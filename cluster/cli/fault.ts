@@ -7,6 +7,7 @@ import { checkFault } from '../lab/check-fault.ts'
 import { describeFault, firedText } from '../lab/describe-fault.ts'
 import { faultKinds } from '../lab/fault-shape.ts'
 import type { FaultSpec, FaultStatus } from '../lab/fault-spec.ts'
+import { contradictionLines } from '../lab/placed-faults.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { faultFlags, faultOfFlags, givenFaultFlags } from './fault-flags.ts'
@@ -15,14 +16,20 @@ import { readDocuments } from './fault-file.ts'
 import { withCluster } from './find-cluster.ts'
 import { shortDuration, table } from './terminal.ts'
 
-/** The faults in a file: one document or several, each one fault or a list of them. */
+/** The faults in a file: one document or several, each one fault or a list of them. None of them contradicts another. */
 async function faultsIn(file: string): Promise<FaultSpec[]> {
   const { where, documents } = await readDocuments(file)
-  const faults = documents.flat().filter((one) => one !== null && one !== undefined)
+  const found = documents.flatMap(({ value, lineOf }) => {
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value]
+    const lineAt = (index: number): number => lineOf(Array.isArray(value) ? [index] : [])
+    return items.map((item, index) => ({ item, place: `${where}:${lineAt(index)}` }))
+  })
+  const faults = found.filter(({ item }) => item !== null && item !== undefined)
   if (faults.length === 0) throw new ClusterError('usage', `${where} holds no fault`)
-  return faults.map((one, index) =>
-    checkFault(one, faults.length === 1 ? where : `${where}, fault ${index + 1}`),
-  )
+  const placed = faults.map(({ item, place }) => ({ spec: checkFault(item, place), place }))
+  const [first, ...details] = contradictionLines(placed)
+  if (first !== undefined) throw new ClusterError('usage', first, { details })
+  return placed.map(({ spec }) => spec)
 }
 
 async function faultsOf(

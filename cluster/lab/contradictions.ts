@@ -1,5 +1,6 @@
 /** Contradictions: pairs of faults of which one would undo, hide or double the other. Pure. */
-import { deepEqual } from '../../components/machinery/objects/object.ts'
+import type { RequestAction, RequestMatch } from '../../components/component-base/request-fault.ts'
+import { compareTexts } from '../../components/component-base/sorted-map.ts'
 import type { FaultSpec, NetworkFault } from './fault-spec.ts'
 
 type Of<K extends FaultSpec['kind']> = Extract<FaultSpec, { kind: K }>
@@ -9,13 +10,30 @@ function isPartial({ times, chance }: FaultSpec): boolean {
   return times !== undefined || chance !== undefined
 }
 
+/** The same text for the same requests, in whatever order they are named. */
+function textOf(match: RequestMatch): string {
+  const lists = Object.entries(match).map(([name, values]: [string, readonly string[]]) => [
+    name,
+    values.toSorted(compareTexts),
+  ])
+  return JSON.stringify(
+    lists.toSorted(([one], [other]) => compareTexts(String(one), String(other))),
+  )
+}
+
+/** What an action decides; of two actions that decide the same, only one can happen. */
+function decidedBy({ status, cut, watch, ...others }: RequestAction): string {
+  if (status !== undefined || cut === 'before') return 'whether it is handled'
+  if (watch !== undefined) return `watch ${Object.keys(watch).join()}`
+  return cut === undefined ? Object.keys(others).join() : 'cut'
+}
+
 function ofRequests(one: Of<'requests'>, other: Of<'requests'>): string | undefined {
   if (isPartial(one) || isPartial(other)) return undefined
-  if (!deepEqual(one.fault.match, other.fault.match)) return undefined
-  const [first, second] = [one, other].map(({ fault }) => Object.keys(fault.action)[0] ?? '')
-  const answers = ['status', 'cut']
-  const bothAnswer = answers.includes(first ?? '') && answers.includes(second ?? '')
-  return first === second || bothAnswer ? 'they match the same requests' : undefined
+  if (decidedBy(one.fault.action) !== decidedBy(other.fault.action)) return undefined
+  return textOf(one.fault.match) === textOf(other.fault.match)
+    ? 'they match the same requests'
+    : undefined
 }
 
 function ofStore(one: Of<'store'>, other: Of<'store'>): string | undefined {

@@ -4,7 +4,8 @@ import { messageOf } from '../../components/component-base/log.ts'
 import { deferredIn } from '../../cluster/shape.ts'
 import type { Issue, Shape } from '../../cluster/shape.ts'
 import { pathText } from '../../cluster/path.ts'
-import { parseLocated, YamlError } from './yaml.ts'
+import type { Path } from '../../cluster/path.ts'
+import { parseLocated, YamlError } from '../../cluster/located-yaml.ts'
 
 export type CheckedFile<T> =
   | {
@@ -13,12 +14,15 @@ export type CheckedFile<T> =
       readonly cause?: undefined
       /** A fault at that path, with file and line. */
       readonly faultAt: (issue: Issue) => string
+      /** File and line of what is at that path. */
+      readonly placeOf: (path: Path) => string
     }
   | {
       readonly value?: undefined
       readonly faults: readonly string[]
       readonly cause?: unknown
       readonly faultAt?: undefined
+      readonly placeOf?: undefined
     }
 
 export interface FileText {
@@ -46,11 +50,12 @@ export function checkFile<T extends object>(
   for (const { path, text } of issues.length > 0 ? [] : deferredIn(Object.fromEntries(settings))) {
     issues.push({ path, message: `${text} is unknown here: only steps can use variables` })
   }
+  const placeOf = (path: Path): string => `${file}:${document.lineOf(path)}`
   const faultAt = ({ path, message }: Issue): string => {
     const where = path.length === 0 ? '' : ` ${pathText(path)}:`
-    return `${file}:${document.lineOf(path)}:${where} ${message}`
+    return `${placeOf(path)}:${where} ${message}`
   }
-  if (issues.length === 0) return { value, faults: [], faultAt }
+  if (issues.length === 0) return { value, faults: [], faultAt, placeOf }
   return { faults: issues.map(faultAt) }
 }
 

@@ -54,30 +54,47 @@ function faultText({ name, spec, fired }: FaultStatus): string {
   return `${name} (${spec.kind}): ${firedText(fired)}, ${JSON.stringify(spec.fault)}`
 }
 
-async function activeFaults({ lab }: ScenarioCluster): Promise<string[]> {
-  const all = await lab.faults.list()
-  return all.filter(({ ended }) => ended === undefined).map(faultText)
+interface Surroundings {
+  readonly cluster: ScenarioCluster
+  readonly clock: Clock
+}
+
+/** A part of a report; none where there is nothing to say. */
+async function part(
+  title: string,
+  { clock, work }: { readonly clock: Clock; readonly work: () => Promise<string[]> },
+): Promise<string[]> {
+  try {
+    const lines = await soon(clock, work())
+    return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
+  } catch (failure) {
+    return [`${title}: cannot be read: ${messageOf(failure)}`]
+  }
+}
+
+/** Which faults hold, for a report. Never rejects. */
+export async function activeFaultLines(
+  title: string,
+  { cluster, clock }: Surroundings,
+): Promise<string[]> {
+  const work = async (): Promise<string[]> => {
+    const all = await cluster.lab.faults.list()
+    return all.filter(({ ended }) => ended === undefined).map(faultText)
+  }
+  return await part(title, { clock, work })
 }
 
 /** Lines for the report of a failure; none where there is nothing to say. */
 export async function failureContext(
   error: unknown,
-  { cluster, clock }: { readonly cluster: ScenarioCluster; readonly clock: Clock },
+  { cluster, clock }: Surroundings,
 ): Promise<string[]> {
-  const part = async (title: string, work: () => Promise<string[]>): Promise<string[]> => {
-    try {
-      const lines = await soon(clock, work())
-      return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
-    } catch (failure) {
-      return [`${title}: cannot be read: ${messageOf(failure)}`]
-    }
-  }
   const objects = new Map(
     objectsOf(error).map((one) => [`${one.resource.plural} ${one.namespace}/${one.name}`, one]),
   )
   const timelines = [...objects.values()]
     .slice(0, mostObjects)
-    .map((one) => part('who wrote it', () => timelineOf(cluster.client, one)))
-  const faults = part('active faults', () => activeFaults(cluster))
+    .map((one) => part('who wrote it', { clock, work: () => timelineOf(cluster.client, one) }))
+  const faults = activeFaultLines('active faults', { cluster, clock })
   return (await Promise.all([...timelines, faults])).flat()
 }

@@ -24,6 +24,7 @@ import { monitorsShape, type ScenarioMonitors } from './scenario-monitors.ts'
 import { ScenarioStep } from './step.ts'
 import type { StepKind } from './step.ts'
 import { variableName } from './steps/each.ts'
+import { contradictingFaults } from './contradicting-faults.ts'
 import { resolveIncludes } from './included-files.ts'
 import { createStepKinds } from './step-kinds.ts'
 import type { Path } from '../../cluster/path.ts'
@@ -193,11 +194,14 @@ function parseIncluding(text: string, file: string, chain: readonly string[]): S
     faults,
     cause,
     faultAt,
+    placeOf,
   } = checkFile(scenarioShape, { text, file, variablesIn: ['steps', 'variables', 'matrix'] })
   if (checked === undefined) throw new ScenarioError(faults, cause)
   const empty = Object.entries(checked.matrix ?? {}).find(([, values]) => values.length === 0)
   if (empty !== undefined)
     throw new ScenarioError([faultAt({ path: ['matrix', empty[0]], message: 'has no value' })])
+  const contradictions = contradictingFaults(checked.steps, placeOf)
+  if (contradictions.length > 0) throw new ScenarioError(contradictions)
   const { steps, files, issues } = resolveIncludes(checked.steps, {
     file,
     chain,

@@ -2,6 +2,7 @@
 import type { Shape } from '../../cluster/shape.ts'
 import type { ScenarioStep, StepKind } from './step.ts'
 import { apply } from './steps/apply.ts'
+import { createChaos } from './steps/chaos.ts'
 import { checkpoint } from './steps/checkpoint.ts'
 import { component, node } from './steps/component.ts'
 import { create } from './steps/create.ts'
@@ -46,6 +47,7 @@ export function createStepKinds(steps: Shape<ScenarioStep[]>): readonly StepKind
     component,
     fault,
     heal,
+    createChaos(steps),
     join,
     token,
     checkpoint,

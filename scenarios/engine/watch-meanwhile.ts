@@ -14,13 +14,24 @@ export interface Guard {
   readonly isRight: (verdict: Verdict) => boolean
   /** The message of a failure: what was wrong. */
   readonly wrong: string
-  readonly during: readonly ScenarioStep[] | undefined
-  readonly forMs: number | undefined
+  /** What goes on while it watches. `signal` aborts at the first wrong state. */
+  readonly meanwhile: (signal: AbortSignal) => Promise<void>
 }
 
-/** Resolves when the steps or the time are over and every state up to then was right. Rejects with a report at the first wrong one. */
+/** The steps, or a time. */
+export function stepsOrTime(
+  { during, forMs = 0 }: { during: readonly ScenarioStep[] | undefined; forMs: number | undefined },
+  { clock, runSteps }: StepContext,
+): Guard['meanwhile'] {
+  return async (signal) => {
+    if (during === undefined) await clock.sleep(forMs, signal)
+    else await runSteps(during, 'during', { signal })
+  }
+}
+
+/** Resolves when what goes on meanwhile is over and every state up to then was right. Rejects with a report at the first wrong one. */
 export async function watchMeanwhile(guard: Guard, context: StepContext): Promise<void> {
-  const { selection, expectation, isRight, wrong, during, forMs = 0 } = guard
+  const { selection, expectation, isRight, wrong, meanwhile } = guard
   const { client, clock, signal } = context
   const resource = await context.findResource(selection)
   const judge = createJudge(expectation)
@@ -53,12 +64,11 @@ export async function watchMeanwhile(guard: Guard, context: StepContext): Promis
   })
   try {
     await record.begun
-    if (during === undefined) await clock.sleep(forMs, watching)
-    else await context.runSteps(during, 'during', { signal: over.signal })
+    await meanwhile(watching)
     await record.caughtUp(watching)
     for (const gap of record.gaps) context.note(`${gap}: states in between were not judged`)
   } catch (error) {
-    // The steps end because of it; it is the reason.
+    // What goes on meanwhile ends because of it; it is the reason.
     throw over.signal.reason instanceof AssertionFailure ? over.signal.reason : error
   } finally {
     over.abort(new Error('seen enough'))

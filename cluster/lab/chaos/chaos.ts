@@ -151,6 +151,10 @@ export class Chaos implements LabChaos {
     this.#of = of
   }
 
+  get isUnderWay(): boolean {
+    return this.#run?.isOver === false
+  }
+
   async begin(spec: ChaosSpec): Promise<ChaosReport> {
     if (this.#run?.isOver === false)
       throw new ClusterError('already-exists', `a chaos is under way: seed ${this.#run.seed}`, {

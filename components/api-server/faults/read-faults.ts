@@ -6,7 +6,6 @@ import type {
   RequestMatch,
   StoreFault,
 } from '../../component-base/request-fault.ts'
-import { refuseContradictions } from './contradictions.ts'
 import {
   InvalidFaultError,
   oneFieldOf,
@@ -151,7 +150,7 @@ function readStoreFault(value: unknown, path: string): StoreFault {
   return { ...common, action: name === 'full' ? { full: true } : { fail: true } }
 }
 
-/** Throws an InvalidFaultError for what is invalid, and for faults that contradict each other. */
+/** Throws an InvalidFaultError for what is invalid. Whoever has the faults obeyed has made sure that none contradicts another. */
 export function readFaults(params: unknown): ObeyedFaults {
   const fields = readFields(params, 'faults', ['requests', 'store'])
   const requests = readList(fields['requests'] ?? [], 'requests', readRequestFault)
@@ -166,6 +165,5 @@ export function readFaults(params: unknown): ObeyedFaults {
     if (ids.has(id)) throw new InvalidFaultError(`two faults have the id ${JSON.stringify(id)}`)
     ids.add(id)
   }
-  refuseContradictions({ requests, store })
   return { requests, store }
 }

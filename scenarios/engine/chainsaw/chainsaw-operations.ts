@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path'
 import { parseDuration } from '../../../components/component-base/flags.ts'
 import { readText } from '../checked-file.ts'
-import { parseLocatedDocuments, YamlError } from '../yaml.ts'
+import { parseLocatedDocuments, YamlError } from '../../../cluster/located-yaml.ts'
 import type { Path } from '../../../cluster/path.ts'
 import { scriptText, translated, wordOf } from './chainsaw-text.ts'
 import type { Unsupported } from './chainsaw-text.ts'

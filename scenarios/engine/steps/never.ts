@@ -16,10 +16,11 @@ import {
   optional,
   secondsText,
 } from '../../../cluster/shape.ts'
-import type { Shape } from '../../../cluster/shape.ts'
+import type { Shape, ShapeType } from '../../../cluster/shape.ts'
 import { defineStep } from '../step.ts'
 import type { ScenarioStep, StepKind } from '../step.ts'
-import { watchMeanwhile } from '../watch-meanwhile.ts'
+import { stepsOrTime, watchMeanwhile } from '../watch-meanwhile.ts'
+import type { Guard } from '../watch-meanwhile.ts'
 
 function timeFields(steps: Shape<ScenarioStep[]>) {
   return {
@@ -37,30 +38,52 @@ const whenText = (params: { during?: readonly ScenarioStep[]; for?: number }): s
 const isMet = ({ count }: Expectation, { holds, matching }: Verdict): boolean =>
   count === undefined ? matching.length > 0 : holds
 
+const neverFields = {
+  ...selectionFields,
+  ...conditionFields,
+  count: described(
+    'How many objects that meet them are too many. Default: one.',
+    optional(countShape),
+  ),
+}
+
+/** What must never be so, for a step that says itself how long. */
+export const neverShape = object(neverFields)
+/** What must be so all the time. */
+export const holdsShape = object(expectedObjectFields)
+
+type Rule = Omit<Guard, 'meanwhile'>
+
+export function neverRule(params: ShapeType<typeof neverShape>): Rule {
+  const expectation = expectationOf(params)
+  return {
+    selection: params,
+    expectation,
+    isRight: (verdict) => !isMet(expectation, verdict),
+    wrong: 'it was so, and must never be',
+  }
+}
+
+export function holdsRule(params: ShapeType<typeof holdsShape>): Rule {
+  return {
+    selection: params,
+    expectation: expectationOf(params),
+    isRight: ({ holds }) => holds,
+    wrong: 'it did not hold all the time',
+  }
+}
+
 export function createNever(steps: Shape<ScenarioStep[]>): StepKind {
   return defineStep({
     name: 'never',
     summary: 'No object may meet the conditions at any moment while steps run, or for a time.',
-    shape: oneOf(
-      ['during', 'for'],
-      object({
-        ...selectionFields,
-        ...conditionFields,
-        count: described(
-          'How many objects that meet them are too many. Default: one.',
-          optional(countShape),
-        ),
-        ...timeFields(steps),
-      }),
-    ),
+    shape: oneOf(['during', 'for'], object({ ...neverFields, ...timeFields(steps) })),
     title: (params) =>
       `never ${describeSelection(params)}: ${describeExpectation(expectationOf(params)).join(', ')}, ${whenText(params)}`,
     run: async (params, context) => {
-      const expectation = expectationOf(params)
       const { during, for: forMs } = params
-      const isRight = (verdict: Verdict): boolean => !isMet(expectation, verdict)
-      const guard = { selection: params, expectation, isRight, during, forMs }
-      await watchMeanwhile({ ...guard, wrong: 'it was so, and must never be' }, context)
+      const meanwhile = stepsOrTime({ during, forMs }, context)
+      await watchMeanwhile({ ...neverRule(params), meanwhile }, context)
     },
   })
 }
@@ -73,11 +96,9 @@ export function createHolds(steps: Shape<ScenarioStep[]>): StepKind {
     title: (params) =>
       `${describeSelection(params)} holds: ${describeExpectation(expectationOf(params)).join(', ')}, ${whenText(params)}`,
     run: async (params, context) => {
-      const expectation = expectationOf(params)
       const { during, for: forMs } = params
-      const isRight = (verdict: Verdict): boolean => verdict.holds
-      const guard = { selection: params, expectation, isRight, during, forMs }
-      await watchMeanwhile({ ...guard, wrong: 'it did not hold all the time' }, context)
+      const meanwhile = stepsOrTime({ during, forMs }, context)
+      await watchMeanwhile({ ...holdsRule(params), meanwhile }, context)
     },
   })
 }

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { checkFault } from '../../../cluster/lab/check-fault.ts'
-import { contradictionOf } from '../../../cluster/lab/contradictions.ts'
-import type { FaultSpec, NetworkFault } from '../../../cluster/lab/fault-spec.ts'
 
 /** All lines of the error. */
 function problemsOf(value: unknown): string[] {
@@ -61,33 +59,5 @@ describe('a fault from outside', () => {
     const lines = problemsOf({ kind: 'clock', fault: { part: 5, aheadMs: 'x' }, colour: 'red' })
     expect(lines).toHaveLength(2)
     expect(lines[0]).toMatch(/^invalid fault in fault\.yaml: /)
-  })
-})
-
-describe('two faults', () => {
-  const network = (action: NetworkFault['action'], direction?: 'one-way'): FaultSpec => ({
-    kind: 'network',
-    fault: { from: 'a', to: 'b', action, ...(direction === undefined ? {} : { direction }) },
-  })
-  const back: FaultSpec = {
-    kind: 'network',
-    fault: { from: 'b', to: 'a', action: 'cut', direction: 'one-way' },
-  }
-
-  it('of the network contradict each other only in the same direction', () => {
-    expect(contradictionOf(network('cut'), back)).toBe('both act on b -> a')
-    expect(contradictionOf(network('cut', 'one-way'), back)).toBeUndefined()
-    expect(contradictionOf(network({ delayMs: 5 }), network({ loss: 0.1 }))).toBeUndefined()
-    expect(contradictionOf(network({ delayMs: 5 }), network('half-open'))).toBeDefined()
-  })
-
-  it('of requests may share them if one is for some of them only', () => {
-    const refused: FaultSpec = {
-      kind: 'requests',
-      fault: { match: { verbs: ['create'] }, action: { status: { code: 503 } } },
-    }
-    const cut: FaultSpec = { ...refused, fault: { ...refused.fault, action: { cut: 'before' } } }
-    expect(contradictionOf(refused, cut)).toBe('they match the same requests')
-    expect(contradictionOf({ ...refused, times: 3 }, cut)).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
-/** YAML of scenario files: values with their line numbers. The only file of the engine that imports a YAML package. */
+/** Located YAML: values with their line numbers, for files whose mistakes are told with file and line. */
 import { constructFromEvents, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
 import type { Event } from 'js-yaml'
-import type { Path } from '../../cluster/path.ts'
+import type { Path } from './path.ts'
 
 export interface LocatedDocument {
   readonly value: unknown
