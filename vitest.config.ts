@@ -53,7 +53,7 @@ export default defineConfig({
             ...excluded,
             // Of `npm run examples`.
             'test/examples/**',
-            'test/clients/{go,etcd-releases,upstream-storage}.test.ts',
+            'test/clients/{go,go-chaos,etcd-releases,upstream-storage}.test.ts',
             ...sharing.map((one) => one.replace('/**/*.test.ts', '/**/!(slow-start).test.ts')),
           ],
         },

@@ -7,7 +7,7 @@ export default defineConfig({
     ...suite,
     include: [
       'test/examples/*.test.ts',
-      'test/clients/{go,etcd-releases,upstream-storage}.test.ts',
+      'test/clients/{go,go-chaos,etcd-releases,upstream-storage}.test.ts',
     ],
     // Compilers take every core.
     fileParallelism: false,

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Cluster } from '../../cluster/cluster.ts'
+import { defaultMix } from '../../cluster/lab/chaos/default-mix.ts'
 import type { FaultSpec, FaultStatus } from '../../cluster/lab/fault-spec.ts'
 import { processesMarked } from '../../cluster/state/process-identity.ts'
 import type { Lease, Node, Pod } from '../../components/api/generated/types.ts'
@@ -280,6 +281,46 @@ faults:
     await expect(skiff('fault', 'chaos', '--mix', mix)).rejects.toThrow(
       'faults[0].fault.kind: must be one of requests, store',
     )
+  })
+
+  it('of the default mix lose no acknowledged write, and the cluster is whole again after them', async () => {
+    const { client, lab } = cluster
+    const configMaps = client.resource(resources().configMaps)
+    const nodes = client.resource<Node>(resources().nodes)
+    const uids = async () => (await nodes.list()).items.map(({ metadata }) => metadata.uid)
+    const before = await uids()
+    const mix = { ...defaultMix('processes'), everyMs: 1000 }
+    const begun = await lab.chaos.begin({ seed: 11, forMs: 15_000, mix })
+    let isOver = false
+    const over = lab.chaos.over().finally(() => (isOver = true))
+    const written: string[] = []
+    for (let number = 0; !isOver; number += 1) {
+      const name = `chaos-${number}`
+      const writing = configMaps.create({ metadata: { name, namespace } })
+      await Promise.race([
+        writing.then(() => void written.push(name)).catch(() => {}), // a fault keeps it from its answer
+        over,
+      ])
+    }
+    const report = await over
+    const why = `seed ${begun.seed}: ${JSON.stringify(report)}`
+    expect(report.faults.filter((one) => one.begun > 0).length, why).toBeGreaterThan(5)
+    expect(report.refused, why).toEqual([])
+    expect(written.length, why).toBeGreaterThan(0)
+    const left = (await lab.faults.list()).filter(({ ended }) => ended === undefined)
+    expect(left, why).toEqual([])
+    await eventually(async () => expect(await uids()).toEqual(before), 60_000)
+    const kept = await configMaps.list({ namespace })
+    expect(kept.items.map(({ metadata }) => metadata.name)).toEqual(
+      expect.arrayContaining(written),
+    )
+    for (const name of ['node-1', 'node-2']) await untilReady(name, 'True')
+    await eventually(async () => {
+      const { components } = await cluster.control.call('status', {})
+      expect(components.map(({ name, state }) => `${name} ${state}`)).toEqual(
+        components.map(({ name }) => `${name} ready`),
+      )
+    }, 60_000)
   })
 
   it('leave nothing behind when the cluster goes down', async () => {

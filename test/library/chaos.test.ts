@@ -2,8 +2,8 @@ import { CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node'
 import type { V1ConfigMap } from '@kubernetes/client-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startCluster } from '../../library/start-cluster.ts'
-import type { ChaosReport, Cluster } from '../../library/types.ts'
-import { eventually } from '../support/eventually.ts'
+import type { Cluster } from '../../library/types.ts'
+import { chaosHour, stateOf } from '../support/chaos-hour.ts'
 
 let cluster: Cluster
 beforeAll(async () => {
@@ -13,12 +13,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]()
 })
-
-/** Name -> resourceVersion. */
-const stateOf = (items: readonly V1ConfigMap[]): Record<string, string> =>
-  Object.fromEntries(
-    items.map(({ metadata }) => [metadata?.name ?? '', metadata?.resourceVersion ?? '']),
-  )
 
 /** An informer as its documentation says: an error ends it, and its user starts it again. */
 async function startInformer(config: KubeConfig, namespace: string) {
@@ -39,7 +33,6 @@ async function startInformer(config: KubeConfig, namespace: string) {
   await informer.start()
   return {
     state: () => stateOf(informer.list()),
-    fresh: async () => stateOf((await api.listNamespacedConfigMap({ namespace })).items),
     errors: () => errors,
     [Symbol.asyncDispose]: async () => {
       isStopped = true
@@ -48,53 +41,13 @@ async function startInformer(config: KubeConfig, namespace: string) {
   }
 }
 
-/** Creates, changes and deletes, each once; what a fault refuses is left as it is. */
-async function change(api: CoreV1Api, { namespace, round }: { namespace: string; round: number }) {
-  const name = `object-${round % 7}`
-  const body = { metadata: { name }, data: { round: String(round) } }
-  const writes = [
-    () => api.createNamespacedConfigMap({ namespace, body }),
-    () => api.replaceNamespacedConfigMap({ namespace, name, body }),
-    () => api.deleteNamespacedConfigMap({ namespace, name }),
-  ]
-  // An object is created, changed and deleted in turn, so that refused writes lead to all states.
-  await writes[Math.floor(round / 7) % 3]?.().catch(() => undefined)
-}
-
-const sum = (report: ChaosReport, what: 'begun' | 'fired'): number =>
-  report.faults.reduce((total, one) => total + one[what], 0)
-
 describe('chaos of an embedded cluster', () => {
   it('leaves an informer of @kubernetes/client-node right through an hour of the cluster', async () => {
     const config = new KubeConfig()
     config.loadFromString(cluster.kubeconfig())
-    const api = config.makeApiClient(CoreV1Api)
-    const namespace = 'default'
-    await using informer = await startInformer(config, namespace)
-    const reports: ChaosReport[] = []
-    let round = 0
-    for (let part = 0; part < 6; part += 1) {
-      const writes: Promise<unknown>[] = []
-      reports.push(
-        await cluster.faults.chaos({ seed: 100 + part, for: '10m' }, async () => {
-          for (let step = 0; step < 60; step += 1) {
-            writes.push(change(api, { namespace, round }))
-            round += 1
-            await cluster.clock.advance('10s')
-          }
-        }),
-      )
-      await eventually(async () => {
-        await cluster.clock.advance('1s')
-        expect(informer.state()).toEqual(await informer.fresh())
-      })
-    }
-    expect(reports.map(({ tookMs, isOver }) => ({ tookMs, isOver }))).toEqual(
-      reports.map(() => ({ tookMs: 600_000, isOver: true })),
-    )
-    // It was no hour of rest: faults were taken as often as the mean says, and the informer has met some.
-    for (const report of reports) expect(sum(report, 'begun')).toBeGreaterThan(20)
-    expect(reports.reduce((total, report) => total + sum(report, 'fired'), 0)).toBeGreaterThan(20)
+    await using informer = await startInformer(config, 'default')
+    await chaosHour(cluster, () => informer.state())
+    // It has met some.
     expect(informer.errors()).toBeGreaterThan(0)
   }, 300_000)
 
