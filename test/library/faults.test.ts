@@ -61,16 +61,59 @@ describe('faults of an embedded cluster', () => {
     expect(status?.fired).toBeGreaterThan(0)
   })
 
-  it('put a node under pressure, which taints it', async () => {
-    await cluster.faults.add({
-      name: 'pressed',
-      kind: 'node',
-      fault: { node: 'node-2', is: 'memory-pressure' },
-    })
-    const taint = [{ key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' }]
-    await cluster.expect({ kind: 'Node', name: 'node-2', match: { spec: { taints: taint } } })
-    await cluster.faults.heal('pressed')
-    await cluster.expect({ kind: 'Node', name: 'node-2', match: { spec: { taints: null } } })
+  it.each(['memory-pressure', 'disk-pressure', 'pid-pressure'] as const)(
+    'put a node under %s, which taints it',
+    async (is) => {
+      const fault = { node: 'node-2', is }
+      const { name, fired } = await cluster.faults.add({ kind: 'node', fault })
+      expect(fired).toBe(1)
+      const taint = [{ key: `node.kubernetes.io/${is}`, effect: 'NoSchedule' }]
+      await cluster.expect({ kind: 'Node', name: 'node-2', match: { spec: { taints: taint } } })
+      await cluster.faults.heal(name)
+      await cluster.expect({ kind: 'Node', name: 'node-2', match: { spec: { taints: null } } })
+    },
+  )
+
+  it('take the disk of a node, which is not Ready without', async () => {
+    const fault = { node: 'node-2', is: 'disk-lost' } as const
+    const { name, fired } = await cluster.faults.add({ kind: 'node', fault })
+    expect(fired).toBe(1)
+    const ready = (status: string) =>
+      cluster.expect({
+        kind: 'Node',
+        name: 'node-2',
+        where: `status.conditions[type=Ready].status == '${status}'`,
+        within: '2m',
+      })
+    await ready('False')
+    await cluster.faults.heal(name)
+    await ready('True')
+  })
+
+  it('freeze and starve a node, whose heartbeats come late or not at all', async () => {
+    const renewed = async (): Promise<number> => {
+      const lease = await cluster.admin.get<Lease>({
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        name: 'node-1',
+        namespace: 'kube-node-lease',
+      })
+      return Date.parse(lease.spec?.renewTime ?? '')
+    }
+    const freeze = { kind: 'process', fault: { part: 'node-1', action: 'freeze' } } as const
+    const frozen = await cluster.faults.add(freeze)
+    const before = await renewed()
+    await cluster.clock.advance('30s')
+    expect(await renewed()).toBe(before)
+    expect(frozen.fired).toBe(1)
+    await cluster.faults.heal(frozen.name)
+    const starve = { kind: 'process', fault: { part: 'node-1', action: 'starve' } } as const
+    const { name } = await cluster.faults.add(starve)
+    await cluster.clock.advance('30s')
+    // A tenth of its time is enough to send some.
+    expect(await renewed()).toBeGreaterThan(before)
+    const [healed] = await cluster.faults.heal(name)
+    expect(healed?.fired).toBeGreaterThanOrEqual(30)
   })
 
   it('that need processes are refused, with what to do', async () => {
