@@ -32,7 +32,7 @@ const sum = (report: ChaosReport, what: 'begun' | 'fired'): number =>
 /** Six chaoses of ten minutes. After each, `client` must come to the state of the cluster's default namespace, and does so while time goes on. */
 export async function chaosHour(
   cluster: Cluster,
-  client: () => Record<string, string> | Promise<Record<string, string>>,
+  client: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>,
 ): Promise<void> {
   const config = new KubeConfig()
   config.loadFromString(cluster.kubeconfig())

@@ -632,9 +632,4 @@ describe('a file with faults', () => {
       'faults.yaml:3 contradicts faults.yaml:1: ',
     )
   })
-
-  test('is refused with the line of what is wrong in it', async () => {
-    expect(await added(`${clock(5)}---\n${clock(0)}`)).toContain('invalid fault in faults.yaml:4: ')
-    expect(await added('kind: [')).toContain('faults.yaml:1 is not YAML: ')
-  })
 })
