@@ -34,6 +34,8 @@ export interface WriteOptions {
   readonly subresource?: string
   readonly dryRun?: boolean
   readonly fieldManager?: string
+  /** The user that the request acts for; the client's own needs the right to impersonate. */
+  readonly impersonate?: string
   readonly signal?: AbortSignal
 }
 
@@ -121,6 +123,10 @@ function writeQuery(options: WriteOptions & { readonly force?: boolean }): strin
     fieldManager: options.fieldManager,
     force: options.force,
   })
+}
+
+function headersOf({ impersonate }: WriteOptions): { headers?: Readonly<Record<string, string>> } {
+  return impersonate === undefined ? {} : { headers: { 'impersonate-user': impersonate } }
 }
 
 function abortable(signal: AbortSignal | undefined): { signal?: AbortSignal } {
@@ -244,6 +250,7 @@ function writeVerbs<T extends KubeObject>(
     (await rest.json({
       method: 'PUT',
       path: pathOf(object.metadata, options.subresource) + writeQuery(options),
+      ...headersOf(options),
       body: typed(object),
       ...abortable(options.signal),
     })) as T
@@ -257,6 +264,7 @@ function writeVerbs<T extends KubeObject>(
       return (await rest.json({
         method: 'POST',
         path: target + writeQuery(options),
+        ...headersOf(options),
         body: typed(object),
         ...abortable(options.signal),
       })) as T
@@ -265,6 +273,7 @@ function writeVerbs<T extends KubeObject>(
       (await rest.json({
         method: 'POST',
         path: pathOf(ref, subresource) + writeQuery(options),
+        ...headersOf(options),
         body: object,
         ...abortable(options.signal),
       })) as KubeObject,
@@ -272,6 +281,7 @@ function writeVerbs<T extends KubeObject>(
       (await rest.json({
         method: 'PUT',
         path: pathOf(ref, subresource) + writeQuery(options),
+        ...headersOf(options),
         body: object,
         ...abortable(options.signal),
       })) as KubeObject,
@@ -281,6 +291,7 @@ function writeVerbs<T extends KubeObject>(
       (await rest.json({
         method: 'PATCH',
         path: pathOf(ref, options.subresource) + writeQuery(options),
+        ...headersOf(options),
         body: patch,
         contentType: patchTypes[options.type],
         ...abortable(options.signal),
