@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { replaceFile } from '../components/component-base/replace-file.ts'
 import { loadAuthority } from './authority.ts'
 import { privateKeyPem } from './keys.ts'
-import type { Credential, CredentialName, Pki } from './pki.ts'
+import type { Credential, Pki } from './pki.ts'
 import { credentialNames } from './pki.ts'
 
 const KEY_MODE = 0o600
@@ -69,7 +69,7 @@ function pkiPairs(pki: Pki): (readonly [name: string, pair: Credential])[] {
   return [
     ['ca', authority(pki.authority)],
     ['front-proxy-ca', authority(pki.frontProxyAuthority)],
-    ...credentialNames.map((name) => [name, pki.credentials[name]] as const),
+    ...Object.entries(pki.credentials),
   ]
 }
 
@@ -123,6 +123,6 @@ export async function readPki(folder: string): Promise<Pki> {
     serviceAccountKey: { privateKeyPem: tokenKey, publicKeyPem: tokenPublicKey },
     credentials: Object.fromEntries(
       credentialNames.map((name, index) => [name, credentials[index]]),
-    ) as Record<CredentialName, Credential>,
+    ) as Pki['credentials'],
   }
 }

@@ -13,6 +13,7 @@ import {
   kubeletClientSubject,
   schedulerSubject,
   servingProfile,
+  stageRunnerSubject,
 } from './profiles.ts'
 
 /** A certificate and its key, both in PEM. */
@@ -33,7 +34,11 @@ export const credentialNames = [
   'admin',
 ] as const
 
-export type CredentialName = (typeof credentialNames)[number]
+/** Of a cluster that plays Stage files alone. */
+export const stageRunnerCredential = 'stage-runner'
+
+type CommonCredentialName = (typeof credentialNames)[number]
+export type CredentialName = CommonCredentialName | typeof stageRunnerCredential
 
 /** What every machine of a control plane has the same. */
 export interface SharedPki {
@@ -45,11 +50,15 @@ export interface SharedPki {
 }
 
 export interface Pki extends SharedPki {
-  readonly credentials: Readonly<Record<CredentialName, Credential>>
+  readonly credentials: Readonly<
+    Record<CommonCredentialName, Credential> & { [stageRunnerCredential]?: Credential }
+  >
 }
 
 export interface PkiOptions {
   readonly apiServer: ApiServerNames
+  /** Whether the cluster plays Stage files. */
+  readonly hasStages?: boolean
   /** Default `ec`. */
   readonly keyKind?: KeyKind
 }
@@ -83,6 +92,8 @@ export function credentialProfile(name: CredentialName, options: PkiOptions): Pr
       return local('kube-scheduler')
     case 'admin':
       return clientProfile(adminSubject, keyKind)
+    case 'stage-runner':
+      return clientProfile(stageRunnerSubject, keyKind)
   }
 }
 
@@ -117,8 +128,9 @@ export function issuePki(
 ): Pki {
   const { nowMs, untilMs, keyKind = 'ec' } = options
   const lasting = untilMs === undefined ? {} : { lifetimeMs: untilMs - nowMs }
+  const names = [...credentialNames, ...(options.hasStages === true ? [stageRunnerCredential] : [])]
   const credentials = Object.fromEntries(
-    credentialNames.map((name) => [
+    (names as CredentialName[]).map((name) => [
       name,
       issue(authorityFor(shared, name), {
         profile: { ...credentialProfile(name, options), ...lasting },
@@ -126,7 +138,7 @@ export function issuePki(
         keyKind,
       }),
     ]),
-  ) as Record<CredentialName, Credential>
+  ) as Pki['credentials']
   return { ...shared, credentials }
 }
 

@@ -110,6 +110,12 @@ export const controllerManagerSubject: Subject = {
 
 export const schedulerSubject: Subject = { commonName: 'system:kube-scheduler', organizations: [] }
 
+/** Plays Stage files of kwok, in clusters that have some. */
+export const stageRunnerSubject: Subject = {
+  commonName: 'system:stage-runner',
+  organizations: [],
+}
+
 /** Passes every authorization check. */
 export const adminSubject: Subject = {
   commonName: 'kubernetes-admin',

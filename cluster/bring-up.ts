@@ -10,6 +10,7 @@ import type { ComponentStatus } from './control-protocol.ts'
 import { defaultStorage } from './plan/default-storage.ts'
 import { createObjects, joinObjects } from './plan/join-objects.ts'
 import { planCluster } from './plan/plan.ts'
+import { stageObjects } from './plan/stage-objects.ts'
 import type { LaunchedCluster } from './launch.ts'
 import { waitForNodes } from './wait-for-nodes.ts'
 
@@ -63,6 +64,7 @@ async function openForJoining(
       { resource: resourcesOf(dialect).secrets, object: secret },
       ...joinObjects({ dialect, server: serverUrl(config), authorityPem }),
       defaultStorage(dialect),
+      ...(config.stages === undefined ? [] : stageObjects(dialect, config.stages)),
     ],
     signal,
   )

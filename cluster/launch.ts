@@ -2,9 +2,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { createEtcdPki } from '../certs/etcd-pki.ts'
 import { createPki } from '../certs/pki.ts'
 import type { Dialect } from '../components/api/dialect.ts'
+import type { Stage } from '../components/stages/stage.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { environment } from '../components/component-base/environment.ts'
 import { createBootstrapToken, formatToken } from './plan/bootstrap-token.ts'
@@ -59,6 +61,8 @@ export interface ClusterSettings extends TopologySettings {
   readonly extraFlags?: ExtraFlags | undefined
   /** Runs a console; default: no. A stored cluster may be given one. */
   readonly console?: boolean | undefined
+  /** Stages of kwok that it plays; default: none, and no process for them. */
+  readonly stages?: readonly Stage[] | undefined
   /** Joins the control plane of an existing cluster, whose settings it takes; absent: a cluster of its own. */
   readonly controlPlane?: ControlPlaneJoin | undefined
 }
@@ -163,6 +167,8 @@ function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
       differs.push([`--set ${program}.${name}`, wanted, has ?? 'unset'])
     }
   }
+  if (settings.stages !== undefined && !isDeepStrictEqual(settings.stages, config.stages ?? []))
+    differs.push(['--stages', 'these', config.stages === undefined ? 'unset' : 'of other content'])
   for (const [flag, wanted, has] of differs) {
     if (wanted === undefined || wanted === has) continue
     throw new ClusterError(
@@ -204,6 +210,7 @@ function checkJoinSettings(options: LaunchOptions): void {
     ['--set', Object.keys(extraFlags).length > 0],
     ['--nodes', nodes > 0],
     ['--simulated-nodes', simulatedNodes > 0],
+    ['--stages', options.stages !== undefined],
   ]
   const wrong = decided.find(([, isGiven]) => isGiven)
   const { etcdMembers = 1 } = options
@@ -255,7 +262,9 @@ async function newCluster(
   const dialect = options.dialect ?? 'kubernetes'
   const shape = { dialect, address, serviceRange, ...topology } as const
   const nowMs = clock.now()
-  const pki = createPki({ apiServer: apiServerNames(shape), nowMs })
+  const { stages } = options
+  const hasStages = stages !== undefined
+  const pki = createPki({ apiServer: apiServerNames(shape), nowMs, hasStages })
   const config: ClusterConfig = {
     name: options.name,
     id: clock.uuid(),
@@ -265,6 +274,7 @@ async function newCluster(
     nodes: options.nodeList,
     extraFlags: options.extraFlags ?? {},
     ...(options.console === true && { console: true }),
+    ...(stages === undefined ? {} : { stages }),
   }
   if (topology.etcd?.own === undefined) return { config, pki }
   return { config, pki: { ...pki, etcd: createEtcdPki({ addresses: [address], nowMs }) } }

@@ -52,6 +52,7 @@ export class ClusterFiles {
   async writePki(config: ClusterConfig): Promise<void> {
     const pki = createPki({
       apiServer: apiServerNames(config),
+      hasStages: config.stages !== undefined,
       nowMs: Math.min(this.#clock.now(), systemClock.now()),
       untilMs: certificatesEndMs,
     })

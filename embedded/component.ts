@@ -18,6 +18,7 @@ import { runNodeAgent } from '../components/node-agent/node-agent.ts'
 import { nodeAgentFlags } from '../components/node-agent/options.ts'
 import { schedulerFlags } from '../components/scheduler/options.ts'
 import { runSchedulerProcess } from '../components/scheduler/run-scheduler.ts'
+import { stageRunnerFlags } from '../components/stages/options.ts'
 import type { GivenStore } from '../components/api-server/start/state.ts'
 import type { Program } from '../cluster/plan/cluster-config.ts'
 
@@ -71,6 +72,16 @@ export function startComponent(
         args,
         around,
       })
+    case 'stage-runner':
+      // Few clusters have stages, and their languages are large.
+      return start(
+        stageRunnerFlags,
+        async (context) => {
+          const { runStageProcess } = await import('../components/stages/run-stages.ts')
+          await runStageProcess(context)
+        },
+        { program, args, around },
+      )
     case 'load-balancer':
     case 'console':
     case 'etcd':

@@ -22,6 +22,7 @@ import { defaultStorage } from '../cluster/plan/default-storage.ts'
 import { createObjects, joinObjects } from '../cluster/plan/join-objects.ts'
 import type { PlacedObject } from '../cluster/plan/join-objects.ts'
 import { planCluster, planNode } from '../cluster/plan/plan.ts'
+import { stageObjects } from '../cluster/plan/stage-objects.ts'
 import { pathsIn } from '../cluster/state/state-dir.ts'
 import type { StatePaths } from '../cluster/state/state-dir.ts'
 import { Chaos } from '../cluster/lab/chaos/chaos.ts'
@@ -121,6 +122,7 @@ export class EmbeddedCluster {
       caHash: '',
       nodes: [],
       extraFlags: mergedFlags(options.extraFlags, options.folder),
+      ...(options.stages === undefined ? {} : { stages: options.stages }),
     }
   }
 
@@ -322,13 +324,14 @@ export class EmbeddedCluster {
     const { port } = await server.start()
     this.#config = { ...this.#config, port: Number(port) }
     if (isNew) await this.#createObjects(base !== undefined)
-    const others = planCluster(this.#config, this.#paths).filter(({ program }) =>
-      this.#options.components.includes(program),
+    const others = planCluster(this.#config, this.#paths).filter(
+      ({ program }) => program === 'stage-runner' || this.#options.components.includes(program),
     )
     await Promise.all(
       others.map(async ({ program, args, files }) => {
         for (const file of files)
           if (file.kind === 'kubeconfig') await this.#own.writeKubeconfig(file, this.#config)
+          else if (file.kind === 'text') await this.#files.write(file.path, file.text)
         const part = this.#createPart(program, async (life) =>
           startComponent(program, args, this.#around(program, life)),
         )
@@ -385,7 +388,9 @@ export class EmbeddedCluster {
     const objects = [...joinObjects({ dialect, server, authorityPem }), defaultStorage(dialect)]
     const isMissing = ({ object }: PlacedObject): boolean =>
       !hasBase || JSON.stringify(object).includes(server)
-    await createObjects(this.#admin, objects.filter(isMissing))
+    const { stages } = this.#options
+    const ofStages = stages === undefined ? [] : stageObjects(dialect, stages)
+    await createObjects(this.#admin, [...objects.filter(isMissing), ...ofStages])
   }
 
   #around(part: string, life: ComponentLife): Surroundings {

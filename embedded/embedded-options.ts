@@ -1,4 +1,5 @@
 /** What an embedded cluster is made of. */
+import type { Stage } from '../components/stages/stage.ts'
 import type { ExtraFlags, Program } from '../cluster/plan/cluster-config.ts'
 
 export interface EmbeddedNode {
@@ -11,6 +12,8 @@ export interface EmbeddedClusterOptions {
   /** Beside the API server. */
   readonly components: readonly Program[]
   readonly extraFlags: ExtraFlags
+  /** Stages of kwok that it plays; undefined: none. */
+  readonly stages?: readonly Stage[] | undefined
   /** 0: any free one. */
   readonly port: number
   readonly seed: number

@@ -9,6 +9,7 @@ import type { ClusterForm } from './cluster-form.ts'
 import { followTimeOf } from './followed-time.ts'
 import { embeddedNode, embeddedOptions } from './embedded-options.ts'
 import { hostThread } from './host-thread.ts'
+import { stagesIn } from './stages-in.ts'
 import { startAgent } from './embedded-agent.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 
@@ -21,7 +22,8 @@ export async function startEmbedded(
   },
 ): Promise<ClusterForm> {
   const host = hostThread()
-  const starting = host.call('start', embeddedOptions(options))
+  const stageList = await stagesIn(options.stages)
+  const starting = host.call('start', embeddedOptions({ ...options, stageList }))
   try {
     return formOf(host, await startedIn(starting, options))
   } catch (error) {

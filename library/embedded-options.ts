@@ -1,5 +1,6 @@
 /** The options of a cluster as the thread that hosts it takes them. */
 import { resolve } from 'node:path'
+import type { Stage } from '../components/stages/stage.ts'
 import type { EmbeddedClusterOptions, EmbeddedNode } from '../embedded/embedded-options.ts'
 import { nodeFlags } from './node-flags.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
@@ -13,6 +14,8 @@ export function embeddedOptions(
   options: StartClusterOptions & {
     readonly nodes: readonly NodeOptions[]
     readonly folder?: string
+    /** Of the files in `stages`. */
+    readonly stageList?: readonly Stage[] | undefined
   },
 ): EmbeddedClusterOptions {
   const { nodes, components = ['controller-manager', 'scheduler'], flags = {}, port = 0 } = options
@@ -23,6 +26,7 @@ export function embeddedOptions(
     port,
     seed: options.seed ?? 1,
     startAtMs: options.startAt?.getTime(),
+    ...(options.stageList === undefined ? {} : { stages: options.stageList }),
     initialState: options.from === undefined ? undefined : resolve(options.from),
     ...(options.folder === undefined ? {} : { folder: options.folder, restarts: true }),
   }

@@ -117,12 +117,14 @@ const startFields = {
   manifests: optional(listOf('a list of files and folders', word)),
   objects: optional(listOf('a list of objects', kubernetesObject)),
   components: optional(listOf('a list of components', oneOf('controller-manager', 'scheduler'))),
+  stages: optional(notEmpty(listOf('a list of files', word))),
   flags: optional(
     options('an object', {
       'api-server': optional(flags),
       'controller-manager': optional(flags),
       scheduler: optional(flags),
       'node-agent': optional(flags),
+      'stage-runner': optional(flags),
     }),
   ),
   port: optional(whole(0, 65_535)),

@@ -12,6 +12,7 @@ import { processCluster } from '../scenarios/engine/process-cluster.ts'
 import type { ClusterForm } from './cluster-form.ts'
 import { followTimeOf } from './followed-time.ts'
 import { nodeFlags } from './node-flags.ts'
+import { stagesIn } from './stages-in.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 
 /** As many as an embedded cluster keeps of each component. */
@@ -34,6 +35,7 @@ export async function startProcesses(
     from,
     port: port ?? 0,
     extraFlags: flags,
+    stages: await stagesIn(options.stages),
     waitMs,
     lifetime: 'owner',
     ...(signal === undefined ? {} : { signal }),

@@ -390,7 +390,8 @@ export interface Registration extends AsyncDisposable {
   dispose(): Promise<void>
 }
 
-export type Component = 'api-server' | 'controller-manager' | 'scheduler' | 'node-agent'
+export type Component =
+  'api-server' | 'controller-manager' | 'scheduler' | 'node-agent' | 'stage-runner'
 
 export interface StartClusterOptions {
   /** `embedded` (the default): all components in one thread of this process. `processes`: as `skiff up` makes it. */
@@ -403,6 +404,8 @@ export interface StartClusterOptions {
   readonly objects?: readonly KubernetesObject[] | undefined
   /** Which components run beside the API server; default all. Without the controller manager there are no nodes. */
   readonly components?: readonly ('controller-manager' | 'scheduler')[] | undefined
+  /** Stage files of kwok that it plays on fake nodes, their pods and other kinds; `default` stands for kwokctl's own stages. Default none. */
+  readonly stages?: readonly string[] | undefined
   /** Flags by component, without dashes; they win over the cluster's own. */
   readonly flags?:
     Readonly<Partial<Record<Component, Readonly<Record<string, string>>>>> | undefined

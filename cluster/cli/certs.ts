@@ -4,7 +4,7 @@ import { basename, join, relative, resolve } from 'node:path'
 import { etcdCredentialNames } from '../../certs/etcd-pki.ts'
 import { inspectCertificates } from '../../certs/inspect.ts'
 import type { CertificateReport } from '../../certs/inspect.ts'
-import { credentialNames } from '../../certs/pki.ts'
+import { credentialNames, stageRunnerCredential } from '../../certs/pki.ts'
 import type { CredentialName } from '../../certs/pki.ts'
 import { writeFileAtomically } from '../../certs/pki-files.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
@@ -119,6 +119,11 @@ const check = defineCommand({
   },
 })
 
+/** The certificates that a cluster's processes have. */
+function namesOf({ stages }: ClusterConfig): readonly CredentialName[] {
+  return stages === undefined ? credentialNames : [...credentialNames, stageRunnerCredential]
+}
+
 const renew = defineCommand({
   name: 'certs renew',
   summary: 'Create new keys and certificates for the control plane; keep the CAs',
@@ -133,13 +138,14 @@ const renew = defineCommand({
   ],
   run: async (context, { flags: given, args }) => {
     const { paths, config } = found(context, given.name)
-    const unknown = args.find((name) => !credentialNames.includes(name as CredentialName))
+    const known = namesOf(config)
+    const unknown = args.find((name) => !known.includes(name as CredentialName))
     if (unknown !== undefined) {
       throw new ClusterError('usage', `there is no certificate "${unknown}"`, {
-        hint: `certificates: ${credentialNames.join(', ')}`,
+        hint: `certificates: ${known.join(', ')}`,
       })
     }
-    const names = args.length === 0 ? credentialNames : (args as CredentialName[])
+    const names = args.length === 0 ? known : (args as CredentialName[])
     const withEtcd = args.length === 0 && config.etcd?.own !== undefined
     await renewCertificates({ config, paths, names, withEtcd, nowMs: context.clock.now() })
     const renewed = new Set<string>([...names, ...(withEtcd ? etcdCredentialNames : [])])
@@ -173,9 +179,9 @@ const exportP12 = defineCommand({
   ],
   run: async (context, { flags: given, args: [name = 'admin'] }) => {
     const { paths, config } = found(context, given.name)
-    if (!credentialNames.includes(name as CredentialName)) {
+    if (!namesOf(config).includes(name as CredentialName)) {
       throw new ClusterError('usage', `there is no certificate "${name}"`, {
-        hint: `certificates: ${credentialNames.join(', ')}`,
+        hint: `certificates: ${namesOf(config).join(', ')}`,
       })
     }
     if (given.p12 === '' || given['password-file'] === '') {

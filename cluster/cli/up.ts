@@ -13,6 +13,7 @@ import { nodeNames, programs as usualPrograms } from '../plan/cluster-config.ts'
 import type { ExtraFlags, Program } from '../plan/cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { TopologySettings } from '../plan/topology.ts'
+import type { Stage } from '../../components/stages/stage.ts'
 import { parentOf } from '../state/lifetime.ts'
 import { exportLine } from '../shell-word.ts'
 import { explained } from '../system-error.ts'
@@ -74,6 +75,22 @@ function topologyOfFlags(given: FlagValues<typeof flags>): TopologySettings {
   }
 }
 
+/** Rejects with a ClusterError of kind `usage` that names what is wrong, each with file and line. */
+async function stagesIn(files: readonly string[]): Promise<readonly Stage[] | undefined> {
+  if (files.length === 0) return undefined
+  // Its languages are large.
+  const { readStages, StageFilesError } = await import('../stages/read-stages.ts')
+  try {
+    return readStages(files)
+  } catch (error) {
+    if (!(error instanceof StageFilesError)) throw error
+    throw new ClusterError('usage', '--stages: these files cannot be played', {
+      details: error.faults,
+      cause: error,
+    })
+  }
+}
+
 const flags = defineFlags({
   ...nameFlag,
   from: flag.string('Saved cluster (`skiff save`) that a new cluster begins with.'),
@@ -123,6 +140,10 @@ const flags = defineFlags({
   ),
   'certificate-key-file': flag.string('File with that key.', ''),
   schedulers: flag.int('Number of schedulers, of which one leads; 1 by default.'),
+  stages: flag.list(
+    "Stage files of kwok that the cluster plays on fake nodes, their pods and other kinds; default: kwokctl's own stages. Repeatable.",
+    [],
+  ),
   console: flag.bool('Run a console, a page that shows the cluster.', false),
   set: flag.list(
     'COMPONENT.FLAG=VALUE: sets a flag of a component, such as controller-manager.node-monitor-grace-period=20s. Repeatable.',
@@ -164,7 +185,13 @@ const etcdPlanned = [
 ]
 const nodeHint = 'it differs per node: see `skiff node add` and `skiff join`'
 /** Those whose flags `--set` sets. */
-const programs: readonly Program[] = [...usualPrograms, 'load-balancer', 'console', 'etcd']
+const programs: readonly Program[] = [
+  ...usualPrograms,
+  'load-balancer',
+  'stage-runner',
+  'console',
+  'etcd',
+]
 
 /** Flags that the plan sets, since processes have to agree on them; each with what to use instead. */
 const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | undefined>>>> = {
@@ -186,6 +213,11 @@ const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | un
     'bind-address': addressHint,
     port: portHint,
     'backends-file': 'use --api-servers',
+  },
+  'stage-runner': {
+    dialect: dialectHint,
+    kubeconfig: 'the plan of the cluster sets it',
+    'stages-file': 'use --stages',
   },
   console: {
     dialect: dialectHint,
@@ -269,6 +301,7 @@ export const up = defineCommand({
     ],
     ['skiff up --name copy --from saved.skiff', 'Start a copy of a saved cluster'],
     ['skiff up --console', 'Start a cluster with a page that shows it'],
+    ['skiff up --nodes 0 --stages stages.yaml', 'Play Stage files of kwok on fake nodes'],
     ['skiff up --parent $$ --ttl 1h', 'Delete it when this shell ends, or after an hour'],
     [
       'skiff up --name test-$$ --parent $$ --ttl 10m --port 0 --output json',
@@ -300,6 +333,7 @@ export const up = defineCommand({
         ...topologyOfFlags(given),
         controlPlane: await controlPlaneOf(given),
         console: given.console || undefined,
+        stages: await stagesIn(given.stages),
         extraFlags: parseExtraFlags(given.set),
         waitMs: given.wait,
         parent: given.parent === undefined ? undefined : parentOf(given.parent),

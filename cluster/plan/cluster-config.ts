@@ -1,6 +1,7 @@
 /** Cluster configuration: what `up` was asked for, as it is kept in the state directory. It holds no secret. */
 import { dialectNamed } from '../../components/api/dialect.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
+import type { Stage } from '../../components/stages/stage.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { readJsonFile, removeHint, writePrivateFile } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
@@ -13,6 +14,7 @@ export type Program =
   | 'scheduler'
   | 'node-agent'
   | 'load-balancer'
+  | 'stage-runner'
   | 'console'
   | 'etcd'
 
@@ -59,6 +61,8 @@ export interface ClusterConfig {
   readonly schedulers?: number
   /** It runs a console. */
   readonly console?: boolean
+  /** Its stage runner plays them; absent: it has none. */
+  readonly stages?: readonly Stage[]
 }
 
 /** The address as a URL has it: in brackets if it is IPv6. */

@@ -8,6 +8,7 @@ import { planApiServers } from './plan-api-servers.ts'
 import { planConsole } from './plan-console.ts'
 import { planEtcd } from './plan-etcd.ts'
 import { planLoadBalancer } from './plan-load-balancer.ts'
+import { planStageRunner } from './plan-stage-runner.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 /**
@@ -150,6 +151,7 @@ export function planCluster(config: ClusterConfig, paths: StatePaths): Component
     ...planLoadBalancer(config, paths),
     ...several(planControllerManager(config, paths), config.controllerManagers),
     ...several(planScheduler(config, paths), config.schedulers),
+    ...planStageRunner(config, paths),
     ...config.nodes.map((node) => planNode(node, config, paths)),
     ...planConsole(config, paths),
   ]

@@ -1,9 +1,9 @@
 /** Checks a cluster's certificates, keys and kubeconfig before use; an error names the damaged file and what to do. */
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { authorityFor, credentialNames } from '../../certs/pki.ts'
+import { authorityFor, credentialNames, stageRunnerCredential } from '../../certs/pki.ts'
 import type { Credential, CredentialName } from '../../certs/pki.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { removeHint, withClearErrors } from './state-dir.ts'
@@ -15,9 +15,8 @@ function renewHint(paths: StatePaths, name: string): string {
 
 /** The hint for a damaged file, by its name without extension. CAs and service account keys cannot be renewed. */
 export function hintFor(paths: StatePaths, name: string): string {
-  return credentialNames.includes(name as CredentialName)
-    ? renewHint(paths, name)
-    : removeHint(paths)
+  const names: readonly string[] = [...credentialNames, stageRunnerCredential]
+  return names.includes(name) ? renewHint(paths, name) : removeHint(paths)
 }
 
 function readText(path: string, hint: string): string {
@@ -114,7 +113,9 @@ export async function readAdminKubeconfig(paths: StatePaths): Promise<string> {
 /** Checks every file that a stored cluster's processes and commands read. Rejects with a ClusterError about the first damaged one. */
 export async function checkPki(paths: StatePaths, nowMs: number): Promise<void> {
   const authorities = checkAuthorities(paths)
-  for (const name of credentialNames) {
+  const hasStages = existsSync(join(paths.pki, `${stageRunnerCredential}.crt`))
+  const names = hasStages ? [...credentialNames, stageRunnerCredential] : credentialNames
+  for (const name of names as readonly CredentialName[]) {
     const { certificate } = readCheckedCredential(paths, name)
     const crt = join(paths.pki, `${name}.crt`)
     const hint = renewHint(paths, name)

@@ -8,6 +8,7 @@ import { consoleProgram } from '../../console/options.ts'
 import { loadBalancer } from '../../components/load-balancer/options.ts'
 import { nodeAgent } from '../../components/node-agent/options.ts'
 import { scheduler } from '../../components/scheduler/options.ts'
+import { stageRunner } from '../../components/stages/options.ts'
 import { controllers } from '../../components/controller-manager/controllers.ts'
 import { flagTable } from './flag-table.ts'
 import { code, codes, escaped, page, table } from './markdown.ts'
@@ -19,6 +20,7 @@ export const components: readonly ComponentDeclaration<FlagDeclarations>[] = [
   scheduler,
   nodeAgent,
   loadBalancer,
+  stageRunner,
   consoleProgram,
 ]
 
