@@ -9,7 +9,7 @@ import type { ClusterForm } from './cluster-form.ts'
 import { followTimeOf } from './followed-time.ts'
 import { embeddedNode, embeddedOptions } from './embedded-options.ts'
 import { hostThread } from './host-thread.ts'
-import { stagesIn } from './stages-in.ts'
+import { stagesIn } from '../cluster/stages/stages-in.ts'
 import { startAgent } from './embedded-agent.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 

@@ -13,6 +13,7 @@ const defaultNodes = 3
 /** Throws for settings that an embedded cluster does not have. */
 export const startScenarioCluster: EmbeddedStarter = async ({ cluster }, signal) => {
   const { nodes = defaultNodes, simulatedNodes = 0, dialect = 'kubernetes', flags = {} } = cluster
+  const { stages } = cluster
   if (simulatedNodes > 0)
     throw new Error(
       'an embedded cluster has no simulatedNodes: use nodes, or run without --embedded',
@@ -23,6 +24,7 @@ export const startScenarioCluster: EmbeddedStarter = async ({ cluster }, signal)
   const form = await startEmbedded({
     nodes: namedNodes(nodes),
     flags,
+    stages,
     waitMs,
     signal,
     folder,

@@ -12,7 +12,7 @@ import { processCluster } from '../scenarios/engine/process-cluster.ts'
 import type { ClusterForm } from './cluster-form.ts'
 import { followTimeOf } from './followed-time.ts'
 import { nodeFlags } from './node-flags.ts'
-import { stagesIn } from './stages-in.ts'
+import { stagesIn } from '../cluster/stages/stages-in.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 
 /** As many as an embedded cluster keeps of each component. */

@@ -114,9 +114,9 @@ const wrappers: Record<string, readonly string[]> = {
 
 const productNames =
   /kubernetes\.io|k8s\.io|kube-(?:system|public|node-lease|root-ca)|kubernetes\.default|svc\.io|svc-system/
-/** Stream protocols are the same in every dialect, as clients name them; links lead to upstream's documentation. */
+/** Stream protocols and kwok's names are the same in every dialect, as clients name them; links lead to upstream's documentation. */
 const anyDialect =
-  /(?:[\w.]*channel|portforward|binary)\.k8s\.io|https:\/\/(?:kubernetes|git\.k8s)\.io\S*/g
+  /(?:[\w.]*channel|portforward|binary)\.k8s\.io|kwok\.x-k8s\.io|https:\/\/(?:kubernetes|git\.k8s)\.io\S*/g
 const comments = /\/\*[^]*?\*\/|(?<=^|\s)\/\/.*$/gm
 /** Files that must know the names of both dialects, or of one alone. */
 const spellers = new Set([

@@ -69,7 +69,10 @@ export type ValueOf = (object: KubeObject) => unknown
 /** Throws a StageError. */
 export function compileExpression(expression: Expression): ValueOf {
   if (expression.language === 'cel') {
-    const program = celProgram(expression)
+    // Errors name places of the expression as it is.
+    celProgram(expression)
+    // Durations, moments and numbers as text, which every reader of values takes.
+    const program = celProgram({ ...expression, text: `string(${expression.text}\n)` })
     return (self) => at(expression, 'CEL', () => program.evaluate({ self }))
   }
   const query = jqQuery(expression)

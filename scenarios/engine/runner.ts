@@ -1,6 +1,7 @@
 /** Runner: runs scenarios in order, each on its own new cluster, or all on a running one. */
 import type { Clock } from '../../components/component-base/clock.ts'
 import { messageOf } from '../../components/component-base/log.ts'
+import { stagesIn } from '../../cluster/stages/stages-in.ts'
 import { openCluster, startCluster } from '../../cluster/cluster.ts'
 import { ClusterError } from '../../cluster/cluster-error.ts'
 import { matrixOf } from './matrix.ts'
@@ -45,7 +46,7 @@ async function clusterFor(scenario: Scenario, options: RunnerOptions): ReturnTyp
     const cluster = await openCluster({ name: clusterName, stateRoot, clock })
     return { cluster: processCluster(cluster), clock, letGo: async () => cluster.disconnect() }
   }
-  const { nodes, simulatedNodes, dialect, flags } = scenario.cluster
+  const { nodes, simulatedNodes, dialect, flags, stages } = scenario.cluster
   const cluster = await startCluster({
     name: scenarioClusterName(scenario.name),
     stateRoot,
@@ -54,6 +55,7 @@ async function clusterFor(scenario: Scenario, options: RunnerOptions): ReturnTyp
     dialect: dialect ?? options.dialect,
     port: options.port,
     extraFlags: flags,
+    stages: await stagesIn(stages),
     lifetime: keep ? 'detached' : 'owner',
     clock,
     signal,

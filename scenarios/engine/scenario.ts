@@ -1,5 +1,5 @@
 /** Scenario: steps and checks on a cluster, in a YAML file. Errors name file, line and path. */
-import { basename, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { nearestName } from '../../components/component-base/flags.ts'
 import { programs } from '../../cluster/plan/cluster-config.ts'
 import { isChainsaw, parseChainsawTest } from './chainsaw/chainsaw-test.ts'
@@ -31,7 +31,7 @@ import type { Path } from '../../cluster/path.ts'
 
 const flagsOf = record(scalar)
 
-export const clusterShape = object({
+const clusterFields = {
   nodes: described('Nodes, each a process of its own.', optional(count)),
   simulatedNodes: described('Simulated nodes, up to 1,250 in a process.', optional(count)),
   dialect: described(
@@ -49,9 +49,19 @@ export const clusterShape = object({
       ),
     ),
   ),
+}
+
+export const clusterShape = object(clusterFields)
+
+const scenarioClusterShape = object({
+  ...clusterFields,
+  stages: described(
+    "Stage files of kwok that the cluster plays, or `default` for kwokctl's own stages; paths from the folder of this file.",
+    optional(list(string)),
+  ),
 })
 
-type ClusterSettings = ShapeType<typeof clusterShape>
+type ClusterSettings = ShapeType<typeof scenarioClusterShape>
 
 export interface Scenario {
   /** The file's name without `.yaml`. */
@@ -142,7 +152,7 @@ export const stepKinds: readonly StepKind[] = createStepKinds(stepsShape)
 
 export const scenarioShape = object({
   description: described('What the scenario shows; `skiff scenario list` prints it.', string),
-  cluster: described('The cluster that the scenario runs on.', optional(clusterShape)),
+  cluster: described('The cluster that the scenario runs on.', optional(scenarioClusterShape)),
   timeout: described(
     "Deadline of all steps together, without the cluster's start. Default: 2m.",
     optional(duration),
@@ -213,7 +223,7 @@ function parseIncluding(text: string, file: string, chain: readonly string[]): S
     name: basename(file).replace(/\.ya?ml$/, ''),
     file,
     description: checked.description.trim(),
-    cluster: checked.cluster ?? {},
+    cluster: withStages(checked.cluster ?? {}, file),
     timeoutMs: checked.timeout ?? defaultTimeoutMs,
     variables: checked.variables ?? {},
     monitors: checked.monitors,
@@ -222,6 +232,13 @@ function parseIncluding(text: string, file: string, chain: readonly string[]): S
     ...(checked.matrix === undefined ? {} : { matrix: checked.matrix }),
     ...(files.length === 0 ? {} : { includes: files }),
   }
+}
+
+/** Its stages by paths that can be read. */
+function withStages({ stages, ...rest }: ClusterSettings, file: string): ClusterSettings {
+  if (stages === undefined) return rest
+  const paths = stages.map((one) => (one === 'default' ? one : resolve(dirname(file), one)))
+  return { ...rest, stages: paths }
 }
 
 function readIncluded(file: string, chain: readonly string[]): Scenario | readonly string[] {

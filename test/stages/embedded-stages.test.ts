@@ -22,10 +22,26 @@ describe('an embedded cluster with stages', () => {
     cluster = await startCluster({ nodes: 0, stages: ['default'] })
     await cluster.apply(fakeNode)
     await cluster.clock.advance('5m')
-    console.log(JSON.stringify(await cluster.admin.get({ kind: 'Node', name: 'fake-1' }), undefined, 1))
-    await cluster.apply({apiVersion:'apps/v1',kind:'Deployment',metadata:{name:'web'},spec:{replicas:2,selector:{matchLabels:{a:'b'}},template:{metadata:{labels:{a:'b'}},spec:{containers:[{name:'c',image:'i'}]}}}})
+    console.log(
+      JSON.stringify(await cluster.admin.get({ kind: 'Node', name: 'fake-1' }), undefined, 1),
+    )
+    await cluster.apply({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: { a: 'b' } },
+        template: {
+          metadata: { labels: { a: 'b' } },
+          spec: { containers: [{ name: 'c', image: 'i' }] },
+        },
+      },
+    })
     await cluster.clock.advance('10s')
-    console.log(JSON.stringify(await cluster.admin.list({ kind: 'Pod' }), undefined, 1).slice(0,3000))
+    console.log(
+      JSON.stringify(await cluster.admin.list({ kind: 'Pod' }), undefined, 1).slice(0, 3000),
+    )
     console.log((await cluster.logs('stage-runner')).join('\n'))
   })
 })

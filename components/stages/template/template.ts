@@ -9,7 +9,7 @@ import type { TemplateFunctions } from './template-functions.ts'
 import type { Command, Operand, Pipe, TemplateNode } from './template-nodes.ts'
 import { isMapping, isTrue, itemAt } from './values.ts'
 
-const mostSteps = 200_000
+const mostSteps = 50_000
 const mostCharacters = 1_000_000
 
 const common: TemplateFunctions = { ...templateFunctions, ...sprigFunctions }
