@@ -28,7 +28,8 @@ function jqQuery(source: Located) {
 }
 
 const isOneOf = (values: readonly string[], found: unknown): boolean =>
-  typeof found !== 'object' && values.includes(String(found))
+  (typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean') &&
+  values.includes(String(found))
 
 function holds(operator: Operator, values: readonly string[], found: readonly unknown[]): boolean {
   switch (operator) {

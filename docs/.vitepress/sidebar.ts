@@ -42,6 +42,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Test in other languages', link: '/how-to/other-languages' },
       { text: 'Run several clusters', link: '/how-to/several-clusters' },
       { text: 'Simulate thousands of nodes', link: '/how-to/many-nodes' },
+      { text: 'Play kwok Stage files', link: '/how-to/kwok-stages' },
       { text: 'See a cluster in the browser', link: '/console' },
       { text: 'Save and import clusters', link: '/how-to/save-and-import' },
       { text: 'Back up and restore a cluster', link: '/how-to/backup' },

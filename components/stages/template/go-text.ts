@@ -5,7 +5,7 @@ import { isMapping } from './values.ts'
 export function goText(value: unknown): string {
   if (value === undefined || value === null) return '<no value>'
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`
-  if (!isMapping(value)) return String(value)
+  if (!isMapping(value)) return String(value as string | number | boolean)
   const fields = Object.keys(value)
     .toSorted()
     .map((key) => `${key}:${goText(value[key])}`)
