@@ -65,6 +65,8 @@ it('shows both runs beside each other, and marks the first difference', async ()
     '0.32 s update configmaps default/app-a 200 0.15 s update configmaps default/app-a 200',
     '0.53 s step 2: patch ConfigMap app-a nothing',
   ])
+  const replay = finding.getByRole('region', { name: 'Command that replays the plan' })
+  expect(await replay.innerText()).toBe("skiff explore replay finding.yaml --controller 'COMMAND'")
   expect(await accessibilityFaultsInBoth(page)).toEqual([])
   await page.context().close()
 })

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { firstDifference } from '../../../console/page/views/lab/finding/first-difference.ts'
+import { replayLine } from '../../../console/page/views/lab/finding/replay-line.ts'
 import { sentenceOf } from '../../../console/page/views/lab/finding/sentence.ts'
 import { readFinding, type Finding } from '../../../console/page/views/lab/finding/read-finding.ts'
 
@@ -93,4 +94,16 @@ it('bounds what it shows: long texts, deep values, and rows without end', () => 
   expect(wrong[0]?.actual).toHaveLength(2001)
   expect(wrong[0]?.expected).toBe('(nested too deeply to show)')
   expect([rows.length, leftOut]).toEqual([5000, 55_000])
+})
+
+it('gives the command that replays the plan beside the file, whatever its name', () => {
+  expect(replayLine('01-killed.json')).toBe(
+    "skiff explore replay 01-killed.yaml --controller 'COMMAND'",
+  )
+  expect(replayLine("it's; $(rm -r).JSON")).toBe(
+    String.raw`skiff explore replay 'it'\''s; $(rm -r).yaml' --controller 'COMMAND'`,
+  )
+  expect(replayLine('--help.json')).toBe(
+    "skiff explore replay ./--help.yaml --controller 'COMMAND'",
+  )
 })

@@ -1,7 +1,7 @@
 /** Stories of the timeline, filters and figures of requests: pure parts of the page. */
 import { describe, expect, test } from 'vitest'
 import type { RequestRecord } from '../../../components/api/request-record.ts'
-import { byAnswer } from '../../../console/page/records/by-answer.ts'
+import { inOrder } from '../../../console/page/records/in-order.ts'
 import { isDenied, isHeartbeat, matches } from '../../../console/page/records/record-filter.ts'
 import { actorOf, targetOf, verbOf } from '../../../console/page/records/record-text.ts'
 import { ratesOf } from '../../../console/page/records/rates.ts'
@@ -111,15 +111,51 @@ test('a story goes across API servers, whichever record came first', () => {
   ])
 })
 
-test('requests of several API servers are in the order of their answers, and of their revisions', () => {
-  const at = { atMs: 1000, durationMs: 5 }
-  const slow = record(1, { atMs: 900, durationMs: 200, revision: '12' })
-  const late = record(2, { ...at, revision: '11' })
-  const soon = record(3, { ...at, revision: '9' })
-  const { revision: _, ...without } = record(4, at)
-  expect([slow, late, without, soon].sort(byAnswer).at(-1)).toBe(slow)
-  expect([slow, late, soon].sort(byAnswer)).toEqual([soon, late, slow])
-  expect([without, record(5, { ...at, revision: '2' })].sort(byAnswer)[0]).toBe(without)
+describe('requests of several API servers', () => {
+  const seqs = (records: readonly RequestRecord[]): number[] =>
+    inOrder(records).map(({ seq }) => seq)
+  /** Answered at once. */
+  const answered = (seq: number, atMs: number, more: Partial<RequestRecord>): RequestRecord =>
+    record(seq, { atMs, durationMs: 0, ...more })
+
+  test('have writes in the order of revisions, although the clock of one server is a minute ahead', () => {
+    const first = answered(1, 61_000, { revision: '9' })
+    const second = answered(2, 1010, { revision: '10', cause: saw('pods', 'default/p1', 9) })
+    const third = answered(3, 61_020, { revision: '11', cause: saw('pods', 'default/p2', 10) })
+    for (const records of [
+      [first, second, third],
+      [third, second, first],
+    ])
+      expect(seqs(records)).toEqual([1, 2, 3])
+  })
+
+  test('have a slow answer where its write was made', () => {
+    const slow = record(1, { atMs: 900, durationMs: 9000, revision: '11' })
+    const next = answered(2, 1000, { revision: '12' })
+    const later = answered(3, 2000, { revision: '13' })
+    expect(seqs([later, next, slow])).toEqual([1, 2, 3])
+  })
+
+  test('have others by the time of their answers, but never before the write that they react to', () => {
+    const { revision: _, ...rejected } = answered(4, 1, {
+      status: 409,
+      cause: saw('pods', 'default/p1', 10),
+    })
+    const { revision: __, ...read } = answered(5, 1500, { verb: 'list' })
+    const write = answered(1, 1000, { revision: '10' })
+    const next = answered(2, 2000, { revision: '11' })
+    expect(seqs([rejected, read, next, write])).toEqual([1, 4, 5, 2])
+  })
+
+  test('take no order from the revisions of events, which may have an etcd of their own', () => {
+    const event = answered(1, 3000, { resource: 'events', revision: '1' })
+    const writes = [
+      answered(2, 1000, { revision: '100' }),
+      answered(3, 2000, { revision: '101' }),
+      answered(4, 4000, { revision: '102' }),
+    ]
+    expect(seqs([event, ...writes])).toEqual([2, 3, 1, 4])
+  })
 })
 
 test('actors are named by what tells them apart', () => {

@@ -1,7 +1,9 @@
 /** FindingView: what a controller did wrong under a plan of `skiff explore`, and how it came to it. */
+import { CommandLine } from '../../../parts/command-line.tsx'
 import { TableFrame } from '../../../parts/table-frame.tsx'
 import { RunTable } from './run-table.tsx'
 import type { Finding, WrongState } from './read-finding.ts'
+import { replayLine } from './replay-line.ts'
 import { sentenceOf } from './sentence.ts'
 
 const inReference: Readonly<Record<string, string>> = {
@@ -37,7 +39,13 @@ function Values({ one }: { readonly one: WrongState }) {
   )
 }
 
-export function FindingView({ finding }: { readonly finding: Finding }) {
+interface FindingViewProps {
+  readonly finding: Finding
+  /** Its name. */
+  readonly file: string
+}
+
+export function FindingView({ finding, file }: FindingViewProps) {
   const { faults, wrong, rows, leftOut, story, kind, seconds } = finding
   return (
     <section class="panel finding" aria-label="Finding">
@@ -69,6 +77,12 @@ export function FindingView({ finding }: { readonly finding: Finding }) {
       <h4>What the controller did</h4>
       <RunTable rows={rows} />
       {leftOut > 0 && <p class="dim">{leftOut} more lines are in the file.</p>}
+      <h4>How to replay it</h4>
+      <p class="dim">
+        In the folder of the file, with the command of your controller. It exits with 1 while the
+        finding is there, and with 0 once it is gone.
+      </p>
+      <CommandLine text={replayLine(file)} label="Command that replays the plan" />
     </section>
   )
 }

@@ -74,7 +74,7 @@ export function Findings() {
           {shown.name} is not a finding of skiff explore. {shown.fault}
         </p>
       )}
-      {shown?.finding !== undefined && <FindingView finding={shown.finding} />}
+      {shown?.finding !== undefined && <FindingView finding={shown.finding} file={shown.name} />}
     </section>
   )
 }
