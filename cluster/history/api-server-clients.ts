@@ -25,25 +25,33 @@ export interface ApiServerClients {
 
 const urlHost = (address: string): string => (address.includes(':') ? `[${address}]` : address)
 
-/** By the endpoints of their Service: `https://10.0.0.1:6443`. Empty when the viewer may not list them. */
-export async function apiServerAddresses(client: Client): Promise<string[]> {
+/** By the endpoints of their Service: `https://10.0.0.1:6443`. `mayList` false: the viewer may not list them. */
+export async function findApiServers(
+  client: Client,
+): Promise<{ readonly addresses: readonly string[]; readonly mayList: boolean }> {
   const { dialect } = client
   const { endpointSlices } = resourcesOf(dialect)
   const labelSelector = `${labelKey(dialect, '', 'service-name')}=${dialect.apiServerService}`
   try {
     const slices = client.resource<EndpointSlice & KubeObject>(endpointSlices)
     const { items } = await slices.list({ namespace: 'default', labelSelector })
-    return items.flatMap(({ endpoints, ports }) =>
+    const addresses = items.flatMap(({ endpoints, ports }) =>
       (ports ?? []).flatMap(({ port }) =>
         (endpoints ?? []).flatMap(({ addresses }) =>
           addresses.map((address) => `https://${urlHost(address)}:${port}`),
         ),
       ),
     )
+    return { addresses, mayList: true }
   } catch (error) {
-    if (isStatusError(error) && (error.code === 403 || error.code === 404)) return []
-    throw error
+    if (!isStatusError(error) || (error.code !== 403 && error.code !== 404)) throw error
+    return { addresses: [], mayList: error.code === 404 }
   }
+}
+
+/** Empty when the viewer may not list them. */
+export async function apiServerAddresses(client: Client): Promise<readonly string[]> {
+  return (await findApiServers(client)).addresses
 }
 
 /** With the identity of `client`, also the user that it impersonates. A token that ends makes a new client necessary. */

@@ -89,9 +89,16 @@ export interface RequestRow extends RequestRecord {
 /** The request journal of an API server. */
 export interface JournalRow {
   readonly server: string
-  /** `missing`: it does not answer, and is asked again. `gone`: it has left the cluster. */
-  readonly state: 'read' | 'missing' | 'gone'
+  /**
+   * `missing`: it does not answer, and is asked again. `gone`: it has left the cluster. `alone`: it is read, and the viewer may not see
+   * whether there are others.
+   */
+  readonly state: 'read' | 'alone' | 'missing' | 'gone'
   readonly sinceMs: number
+  /** It has never answered. */
+  readonly isUnread?: boolean
+  /** When it was missing or gone last. */
+  readonly gap?: { readonly fromMs: number; readonly toMs: number }
   readonly why?: string
 }
 

@@ -1,10 +1,10 @@
 /** Fills the channel of requests from the request journals of all API servers, with the viewer's identity. */
-import { apiServerAddresses, apiServerClient } from '../../../cluster/history/api-server-clients.ts'
+import { apiServerClient, findApiServers } from '../../../cluster/history/api-server-clients.ts'
 import type { RequestRecord } from '../../../components/api/request-record.ts'
 import type { Client } from '../../../components/client/client.ts'
 import { ConnectionError } from '../../../components/client/connection-error.ts'
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
-import type { JournalRow, RequestRow } from '../../protocol/live.ts'
+import type { RequestRow } from '../../protocol/live.ts'
 import { followJournal, type FollowJournal } from './follow-journal.ts'
 import type { JournalStates } from './journal-states.ts'
 import type { LiveTable } from './table.ts'
@@ -19,19 +19,27 @@ interface RequestsSource {
 }
 
 /** Of all API servers; undefined while none can be asked. */
-async function lookUp(client: Client): Promise<readonly string[] | undefined> {
+async function lookUp(
+  client: Client,
+): Promise<Awaited<ReturnType<typeof findApiServers>> | undefined> {
   try {
-    return await apiServerAddresses(client)
+    return await findApiServers(client)
   } catch (error) {
     if (isStatusError(error) || error instanceof ConnectionError) return undefined
     throw error
   }
 }
 
+interface RunningJournal {
+  readonly ended: AbortController
+  isRead: boolean
+}
+
 /** The journals that are read; each until its own signal aborts. */
 class Journals {
   readonly #source: RequestsSource
-  readonly #running = new Map<string, AbortController>()
+  readonly #running = new Map<string, RunningJournal>()
+  #mayLook = true
   /** The last position of each journal; a server that comes back has its journal, unless it was restarted. */
   readonly #newest = new Map<string, number>()
   readonly #failed = Promise.withResolvers<never>()
@@ -53,17 +61,24 @@ class Journals {
     return [...this.#running.keys()]
   }
 
+  /** Whether the viewer sees which servers there are. */
+  set mayLook(mayLook: boolean) {
+    this.#mayLook = mayLook
+    for (const [server, { isRead }] of this.#running) if (isRead) this.#noteRead(server)
+  }
+
+  #noteRead(server: string): void {
+    const { states, client } = this.#source
+    states.note({ server, state: this.#mayLook ? 'read' : 'alone' }, client.clock.now())
+  }
+
   /** `connect` undefined: by the client itself, which reaches the only server. */
   follow(server: string, connect?: FollowJournal['connect']): void {
     const { client, table, states } = this.#source
     const { clock } = client
-    const mine = new AbortController()
+    const ended = new AbortController()
+    const mine: RunningJournal = { ended, isRead: false }
     this.#running.set(server, mine)
-    const set = (row: Omit<JournalRow, 'server' | 'sinceMs'>): void => {
-      const before = states.get(server)
-      if (mine.signal.aborted || before?.state === row.state) return
-      states.set({ server, ...row, sinceMs: clock.now() })
-    }
     const onRecord = (record: RequestRecord): void => {
       this.#seq += 1
       this.#newest.set(server, record.seq)
@@ -77,23 +92,29 @@ class Journals {
         since: this.#newest.get(server) ?? 0,
         connect: connect ?? own,
         onRecord,
-        onRead: () => set({ state: 'read' }),
-        onMissing: (why) => set({ state: 'missing', why }),
+        onRead: () => {
+          mine.isRead = true
+          if (!ended.signal.aborted) this.#noteRead(server)
+        },
+        onMissing: (why) => {
+          mine.isRead = false
+          if (!ended.signal.aborted) states.note({ server, state: 'missing', why }, clock.now())
+        },
       },
-      mine.signal,
+      ended.signal,
     ).catch(this.#failed.reject)
   }
 
   /** The server has left the cluster. What was read of it stays. */
   leave(server: string): void {
     const { client, states } = this.#source
-    this.#running.get(server)?.abort()
+    this.#running.get(server)?.ended.abort()
     this.#running.delete(server)
-    states.set({ server, state: 'gone', sinceMs: client.clock.now() })
+    states.note({ server, state: 'gone' }, client.clock.now())
   }
 
   close(): void {
-    for (const one of this.#running.values()) one.abort()
+    for (const { ended } of this.#running.values()) ended.abort()
     this.#running.clear()
     this.#newest.clear()
     this.#source.states.clear()
@@ -121,7 +142,9 @@ async function followAll(
 ): Promise<void> {
   let several = false
   while (!signal.aborted) {
-    const addresses = await lookUp(client)
+    const found = await lookUp(client)
+    const addresses = found?.addresses
+    if (found !== undefined) journals.mayLook = found.mayList
     if (addresses !== undefined && addresses.length > 1 && !several) {
       several = true
       journals.close()

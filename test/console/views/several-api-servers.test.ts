@@ -16,16 +16,13 @@ import { serveConsole, type ServedConsole } from '../../support/served-console.t
 const timeout = 60_000
 const viewer = 'jane'
 
-/** The right to read the journals, and to see which API servers there are. */
+/** The right to read the journals. */
 const rights = [
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
     metadata: { name: 'journals' },
-    rules: [
-      { nonResourceURLs: ['/explain/*', '/livez', '/version'], verbs: ['get'] },
-      { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
-    ],
+    rules: [{ nonResourceURLs: ['/explain/*', '/livez', '/version'], verbs: ['get'] }],
   },
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -35,6 +32,16 @@ const rights = [
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: viewer }],
   },
 ]
+
+/** Binds the right to see which API servers there are; `view` has it, and events of its own. */
+const listing = {
+  path: '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings',
+  body: {
+    metadata: { name: 'journals', namespace: 'default' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: viewer }],
+  },
+}
 
 requireEtcd()('with two API servers', () => {
   const place = createPlace()
@@ -120,6 +127,19 @@ requireEtcd()('with two API servers', () => {
       await cluster.client.rest.json({ method: 'POST', path, body })
     }
     const kubeconfig = readFileSync(cluster.paths.adminKubeconfig, 'utf8')
+    {
+      await using blind = await serveConsole(kubeconfig, { as })
+      const page = await blind.open(browser, '#/requests')
+      const note = page.getByText(
+        /^Only requests of one API server .*you may not list EndpointSlices/,
+      )
+      await note.waitFor({ timeout })
+      await shows(page, /by-[01]/)
+      await cluster.client.rest.json({ method: 'POST', path: listing.path, body: listing.body })
+      await note.waitFor({ state: 'detached', timeout })
+      for (const name of ['by-0-0', 'by-1-1']) await shows(page, new RegExp(name))
+      await page.context().close()
+    }
     await using other = await serveConsole(kubeconfig, { as })
     const page = await other.open(browser, '#/requests')
     for (const name of ['by-0-0', 'by-1-1']) await shows(page, new RegExp(name))
@@ -152,7 +172,8 @@ requireEtcd()('with two API servers', () => {
     expect(await accessibilityFaultsInBoth(page)).toEqual([])
     await note.filter({ hasText: 'has left the cluster' }).waitFor({ timeout })
     await cluster.control.call('start-component', { name })
-    await note.waitFor({ state: 'detached', timeout })
+    await note.filter({ hasText: 'was out of reach from' }).waitFor({ timeout })
+    expect(await note.filter({ hasText: 'does not answer' }).count()).toBe(0)
     await writeBy(dead, 'back')
     await shows(page, /default\/back/)
     expect(await page.getByRole('listitem').filter({ hasText: 'default/without' }).count()).toBe(1)
