@@ -11,4 +11,5 @@ export const channelNames: readonly ChannelName[] = [
   'components',
   'time',
   'faults',
+  'monitors',
 ]

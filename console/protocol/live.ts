@@ -102,6 +102,23 @@ export interface JournalRow {
   readonly why?: string
 }
 
+/** What the built-in monitors find, or cannot see. */
+export type MonitorRow = ViolationRow | { readonly key: string; readonly note: string }
+
+export interface ViolationRow {
+  readonly key: string
+  /** Of the first: 1. */
+  readonly number: number
+  readonly monitor: string
+  readonly text: string
+  /** By the cluster's clock. */
+  readonly atMs: number
+  /** The newest of those that show it, oldest first. */
+  readonly revisions: readonly string[]
+  /** Who wrote them, a line for each that is known. */
+  readonly writers: readonly string[]
+}
+
 /** A Kubernetes Event, shortened. */
 export interface SlimEvent {
   readonly key: string
@@ -147,6 +164,8 @@ export interface Channels {
   components: ComponentRow
   time: TimeRow
   faults: FaultRow
+  /** Monitors run while a page subscribes. */
+  monitors: MonitorRow
 }
 export type ChannelName = keyof Channels
 

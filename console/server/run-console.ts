@@ -56,11 +56,16 @@ export async function runConsole(options: ConsoleOptions, signal: AbortSignal): 
   const sessions = createSessions(clock.randomBytes(6).toString('hex'), clock)
   const connect = place && (() => connectControl(statePaths(place.stateRoot, place.name)))
   const tours = createLessonTours({ client, name, connectControl: connect })
-  const hub = createHub({ client, connectControl: connect, lessons: tours })
   const hasControl = place !== undefined
   const reachability = createReachability(client, () =>
     readClusterInfo(client, { name, hasControl }),
   )
+  const hub = createHub({
+    client,
+    clusterClock: reachability,
+    connectControl: connect,
+    lessons: tours,
+  })
   const onFault = (error: unknown): void => log.error('a request of the page failed', { error })
   const lab = createLab({ place, client, onFault })
   const streams = createForwardUpgrade(client.rest)

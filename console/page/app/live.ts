@@ -154,6 +154,7 @@ const channelKeys: { readonly [Name in ChannelName]: (row: Channels[Name]) => st
   components: ({ name }) => name,
   time: ({ key }) => key,
   faults: ({ key }) => key,
+  monitors: ({ key }) => key,
 }
 
 /** Subscribes until `leave` is called. */

@@ -1,6 +1,7 @@
 /** Shell: the frame of every view: name, navigation, and what is wrong with the connection. */
 import { useNow } from '../parts/use-now.ts'
 import { PastNote } from '../parts/past-note.tsx'
+import { ViolationsNote } from '../parts/violations-note.tsx'
 import { clusterNow, clusterSpeed } from './cluster-time.ts'
 import { connection, info } from './live.ts'
 import { linkTo, place } from './router.ts'
@@ -68,6 +69,7 @@ export function Shell() {
       <Header current={view.id} />
       <Banner />
       <PastNote />
+      <ViolationsNote />
       <main id="main" tabIndex={-1} key={view.id}>
         {info.value === undefined ? <p class="empty">Connecting to the cluster</p> : <Shown />}
       </main>

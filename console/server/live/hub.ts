@@ -3,6 +3,7 @@ import type { ControlClient } from '../../../cluster/control-client.ts'
 import type { OpenWatch } from '../../../components/api/request-record.ts'
 import type { Pod } from '../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
+import type { Clock } from '../../../components/component-base/clock.ts'
 import type { Client } from '../../../components/client/client.ts'
 import type { LessonStepRow } from '../../protocol/lessons.ts'
 import type {
@@ -21,6 +22,7 @@ import { followComponents } from './components-source.ts'
 import type { Subscribe } from './connection.ts'
 import { JournalStates } from './journal-states.ts'
 import { followFaults, followTime, type LabSource } from './lab-sources.ts'
+import { followMonitors } from './monitors-source.ts'
 import { followNodes } from './nodes-source.ts'
 import { followRequests } from './requests-source.ts'
 import { followSlim } from './slim-reader.ts'
@@ -33,6 +35,8 @@ const mostRequests = 5000
 
 export interface HubOptions {
   readonly client: Client
+  /** The cluster's. */
+  readonly clusterClock: Pick<Clock, 'now'>
   /** A new connection to the supervisor; absent for clusters without one of ours. */
   readonly connectControl?: (() => Promise<ControlClient>) | undefined
   readonly lessons: Pick<LessonTours, 'follow'>
@@ -86,7 +90,7 @@ function createLabChannels({
 }
 
 function createChannels(options: HubOptions): Hub['channels'] {
-  const { client } = options
+  const { client, clusterClock } = options
   const { clock } = client
   const { pods, events } = resourcesOf(client.dialect)
   const states = new JournalStates()
@@ -135,6 +139,11 @@ function createChannels(options: HubOptions): Hub['channels'] {
       clock,
       keyOf: ({ id }) => id,
       run: (table, signal) => followWatches(client, table, signal),
+    }),
+    monitors: createChannel<Channels['monitors']>({
+      clock,
+      keyOf: byKey,
+      run: (table, signal) => followMonitors({ client, clock: clusterClock }, table, signal),
     }),
     ...createLabChannels(options),
   }

@@ -11,10 +11,14 @@ const timeoutMs = 5000
 export interface Reachability {
   /** The page hears how it stands now and of each change. Returns how it leaves. */
   follow(send: (message: ToPage) => void): () => void
+  /** The cluster's time, as its API server has told it last. */
+  now(): number
 }
 
 /** Takes the header of each answer. */
-function createTimeTeller(tell: (message: ToPage) => void): (header: unknown) => void {
+function createTimeTeller(
+  tell: (message: Extract<ToPage, { readonly time: unknown }>) => void,
+): (header: unknown) => void {
   let isReal = true
   return (header) => {
     const nowMs = typeof header === 'string' ? Date.parse(header) : NaN
@@ -33,9 +37,13 @@ export function createReachability(
   let state: { readonly connected: boolean; readonly why?: string } | undefined
   let info: ClusterInfo | undefined
   let running: AbortController | undefined
+  let clusterMs: number | undefined
 
   const tell = (message: ToPage): void => followers.forEach((send) => send(message))
-  const tellTime = createTimeTeller(tell)
+  const tellTime = createTimeTeller((message) => {
+    clusterMs = message.time.nowMs
+    tell(message)
+  })
   const look = async (signal: AbortSignal): Promise<void> => {
     try {
       if (state?.connected === true) {
@@ -65,6 +73,7 @@ export function createReachability(
     }
   }
   return {
+    now: () => clusterMs ?? client.clock.now(),
     follow: (send) => {
       followers.add(send)
       if (info !== undefined) send({ info })
@@ -79,6 +88,7 @@ export function createReachability(
         running?.abort()
         running = undefined
         state = undefined
+        clusterMs = undefined
       }
     },
   }

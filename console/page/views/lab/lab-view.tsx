@@ -1,10 +1,11 @@
-/** Lab: the cluster's clock, faults, processes and scenarios, for trying out what happens; and what `skiff explore` has found. */
+/** Lab: the cluster's clock, faults, processes and scenarios, for trying out what happens; monitors; and what `skiff explore` has found. */
 import { info } from '../../app/live.ts'
 import { at } from '../../app/time.ts'
 import { Clock } from './clock.tsx'
 import { Components } from './components.tsx'
 import { Faults } from './faults.tsx'
 import { Findings } from './finding/findings.tsx'
+import { Monitors } from './monitors.tsx'
 import { Scenarios } from './scenarios.tsx'
 
 export function LabView() {
@@ -27,6 +28,7 @@ export function LabView() {
             </p>
           </>
         )}
+        <Monitors />
         <Findings />
       </div>
     </>

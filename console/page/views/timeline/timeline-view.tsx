@@ -1,6 +1,7 @@
 /** Timeline: every write with who made it, its diff, and what caused it; a story follows causes to their effects. */
-import { useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { info } from '../../app/live.ts'
+import { place } from '../../app/router.ts'
 import { at, showAt } from '../../app/time.ts'
 import { Ended } from '../../parts/ended.tsx'
 import { isHeartbeat, matches } from '../../records/record-filter.ts'
@@ -48,6 +49,13 @@ function Chosen({
   )
 }
 
+/** The request that made the revision. */
+function madeBy(records: readonly RequestRecord[], wanted: string): RequestRecord | undefined {
+  return records.find(
+    ({ revision, revisions }) => revision === wanted || revisions?.includes(wanted) === true,
+  )
+}
+
 function WithJournal() {
   const { live, records } = useRecords()
   const [words, setWords] = useState('')
@@ -59,6 +67,14 @@ function WithJournal() {
     story === undefined
       ? shown.slice(0, mostShown).map((record) => ({ record }))
       : storyOf(writes, story)
+  const wanted = place.value.query.get('revision')
+  const linked = useMemo(
+    () => (wanted === null ? undefined : madeBy(records, wanted)),
+    [records, wanted],
+  )
+  useEffect(() => {
+    if (linked !== undefined) setChosen(linked.seq)
+  }, [linked?.seq])
   const record = chosen === undefined ? undefined : live.rows.get(String(chosen))
   return (
     <>
@@ -81,6 +97,11 @@ function WithJournal() {
           </button>
         )}
       </form>
+      {wanted !== null && linked === undefined && live.isWhole && live.end === undefined && (
+        <p class="tone-warn" role="status">
+          The journal has no write of revision {wanted}, or no longer.
+        </p>
+      )}
       {shown.length === 0 && live.isWhole && live.end === undefined && (
         <p class="empty">No write yet.</p>
       )}
