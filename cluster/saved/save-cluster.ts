@@ -62,6 +62,11 @@ export interface SavedSurroundings {
   readonly flags: ExtraFlags
 }
 
+export function wholeHeader(header: SavedHeader, { nodes, flags }: SavedSurroundings): SavedHeader {
+  const writtenBy = `skiff ${ownVersion()}`
+  return { ...header, writtenBy, nodes, flags: flags as SavedHeader['flags'] }
+}
+
 /** Writes the lines of an API server to a file, whole or not at all. Rejects with a ClusterError. */
 export async function writeState(
   chunks: AsyncIterable<Uint8Array>,
@@ -75,12 +80,7 @@ export async function writeState(
   const counted = new Counted()
   try {
     const { header, kvs } = await readSaved(chunks)
-    const whole = {
-      ...header,
-      writtenBy: `skiff ${ownVersion()}`,
-      nodes,
-      flags: flags as SavedHeader['flags'],
-    }
+    const whole = wholeHeader(header, { nodes, flags })
     const saved = counted.of(kvs, onProgress)
     const { bytes } = await explained(file, () => writeSavedFile(file, whole, saved))
     return { revision: header.revision, objects: counted.count, bytes }

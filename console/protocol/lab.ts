@@ -35,6 +35,12 @@ export interface TimeAnswer {
  * `DELETE /lab/faults/NAME` heals one and `DELETE /lab/faults` all; both answer with the FaultRows of those that were healed.
  */
 
+/**
+ * `GET /lab/saved` answers with the cluster as a file for `skiff up --from`, at the resourceVersion of this header; `?secrets=false` leaves out
+ * the data of Secrets. An answer that is cut off is no file.
+ */
+export const savedRevisionHeader = 'skiff-revision'
+
 /** `GET /lab/scenarios`: the scenarios that ship with Skiff. */
 export interface ScenarioRow {
   readonly name: string

@@ -10,6 +10,7 @@ import { actOnComponent } from './component-action.ts'
 import { readJoinFacts } from './join-facts.ts'
 import { answerError } from '../answer-error.ts'
 import { callLab } from './lab-calls.ts'
+import { sendSaved } from './send-saved.ts'
 import { createScenarioRuns, listScenarios } from './scenario-runs.ts'
 import { explainScheduling } from './explain-scheduling.ts'
 
@@ -85,6 +86,10 @@ export function createLab({ place, client, onFault }: LabOptions): Lab {
       expect('POST')
       await withCluster(place, (cluster) => actOnComponent(cluster, first, second))
       answer(response, {})
+    } else if (what === 'saved' && first === '') {
+      expect('GET')
+      const withSecrets = query.get('secrets') !== 'false'
+      await sendSaved({ client, ...place, withSecrets }, response)
     } else if (what === 'scenarios' && first === '') {
       expect('GET')
       answer(response, listScenarios())

@@ -9,6 +9,7 @@ import type { Cluster } from '../../../cluster/cluster.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { systemClock } from '../../../components/component-base/clock.ts'
+import { openSavedFile } from '../../../components/store/saved-cluster-file.ts'
 import { createScenarioRuns, listScenarios } from '../../../console/server/lab/scenario-runs.ts'
 import { createPlace } from '../../e2e/place.ts'
 import { accessibilityFaultsInBoth } from '../../support/axe.ts'
@@ -281,6 +282,44 @@ steps:
     await heal.waitFor({ state: 'detached', timeout })
     const active = (await faults.list()).filter(({ ended }) => ended === undefined)
     expect(active).toEqual([])
+    await page.context().close()
+  })
+
+  it('saves the cluster to a file that another one can begin with, with Secrets only when asked', async () => {
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: 'default', name: 'password' },
+      stringData: { password: 'hunter2' },
+    }
+    const path = '/api/v1/namespaces/default/secrets'
+    await cluster.client.rest.json({ method: 'POST', path, body: secret })
+    const page = await served.open(browser, '#/lab')
+    const save = async () => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download', { timeout }),
+        press(page, 'Save the cluster to a file'),
+      ])
+      const file = join(temporaryFolder('saved'), download.suggestedFilename())
+      await download.saveAs(file)
+      await using saved = await openSavedFile(file)
+      const values: string[] = []
+      for await (const { value } of saved.kvs) values.push(value.toString('latin1'))
+      return { file, header: saved.header, text: values.join('\n') }
+    }
+    const without = await save()
+    expect(without.header.nodes).toEqual([expect.objectContaining({ name: 'node-1' })])
+    expect(without.file).toMatch(new RegExp(`/lab-${without.header.revision}\\.skiff$`))
+    expect(without.text).toContain('password')
+    const secretData = new RegExp(`hunter2|${Buffer.from('hunter2').toString('base64')}`)
+    expect(without.text).not.toMatch(secretData)
+    const command = page.getByRole('region', { name: 'Command that begins a cluster' })
+    expect(await command.innerText()).toBe(
+      `skiff up --name lab-fork --from lab-${without.header.revision}.skiff`,
+    )
+    expect(await accessibilityFaultsInBoth(page)).toEqual([])
+    await page.getByLabel('With the data of Secrets').check({ timeout })
+    expect((await save()).text).toMatch(secretData)
     await page.context().close()
   })
 

@@ -1,7 +1,6 @@
 /** Monitors in the Lab, in a browser: violations as they happen, and the way from one to its write. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { resourcesOf } from '../../../components/api/resources.ts'
 import { startCluster } from '../../../library/start-cluster.ts'
 import type { Cluster } from '../../../library/types.ts'
 import { accessibilityFaultsInBoth } from '../../support/axe.ts'
@@ -29,7 +28,7 @@ afterAll(async () => {
 
 /** A lease that is taken from its holder long before its time is over. Gives the revision of the theft. */
 async function steal(name: string): Promise<string> {
-  const leases = cluster.client.resource(resourcesOf(cluster.client.dialect).leases)
+  using client = cluster.client()
   const lease = (holderIdentity: string) => ({
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -40,12 +39,9 @@ async function steal(name: string): Promise<string> {
       renewTime: new Date().toISOString().replace('Z', '000Z'),
     },
   })
-  const { metadata } = await leases.create(lease('first'))
-  const stolen = await leases.update({
-    ...lease(markup),
-    metadata: { name, namespace: 'default', resourceVersion: metadata.resourceVersion ?? '' },
-  })
-  return stolen.metadata.resourceVersion ?? ''
+  await client.create(lease('first'))
+  const { metadata } = await client.replace(lease(markup))
+  return String((metadata as { resourceVersion?: string }).resourceVersion)
 }
 
 const section = (page: Page) => page.getByRole('region', { name: 'Monitors' })

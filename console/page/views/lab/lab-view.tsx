@@ -7,6 +7,7 @@ import { Faults } from './faults.tsx'
 import { Findings } from './finding/findings.tsx'
 import { Monitors } from './monitors.tsx'
 import { Scenarios } from './scenarios.tsx'
+import { Snapshots } from './snapshots.tsx'
 
 export function LabView() {
   const missing = info.value?.missing['control']
@@ -23,9 +24,7 @@ export function LabView() {
             <Faults isFixed={isFixed} />
             <Components isFixed={isFixed} />
             <Scenarios isFixed={isFixed} />
-            <p class="dim">
-              Snapshots of a running cluster: <code>skiff save</code>.
-            </p>
+            <Snapshots />
           </>
         )}
         <Monitors />
