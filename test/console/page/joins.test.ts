@@ -169,9 +169,36 @@ describe('joins', () => {
     const renewal = { ...issued, name: 'csr-3', user: 'system:node:node-1' }
     const joins = joinsOf(records, [pending, second, renewal], none, startMs + 100)
     expect(joins.map((join) => `${join.node}: ${textOf(join, 'cluster-info')}`)).toEqual([
-      'node-2: read without a credential, 2 times',
-      'node-1: read without a credential, once',
+      'node-2: read without a credential, 2 times, by kubelet',
+      'node-1: read without a credential, once, by kubelet',
     ])
+  })
+
+  test('other readers of cluster-info are told apart by their user agents, and are no part of a join', () => {
+    const told = joinsOf(
+      [
+        discovery(0, { userAgent: 'curl/8' }),
+        discovery(5),
+        discovery(6, { userAgent: 'probe/1' }),
+        created(10),
+      ],
+      [pending],
+      new Map(),
+      startMs + 60_000,
+    )
+    const reads = told.map(({ node, steps }) => `${node}: ${steps[0]?.text}`)
+    expect(reads).toEqual([
+      'undefined: read without a credential, once, by probe/1',
+      'node-1: read without a credential, once, by kubelet',
+      'undefined: read without a credential, once, by curl/8',
+    ])
+  })
+
+  test('a join takes the reads of another program that requests no certificate, such as kubeadm', () => {
+    const reads = [discovery(0, { userAgent: 'kubeadm/v1' })]
+    const [join, ...others] = joinsOf([...reads, created(10)], [pending], new Map(), startMs + 20)
+    expect(join?.steps[0]?.text).toBe('read without a credential, once, by kubeadm/v1')
+    expect(others).toEqual([])
   })
 
   test('without a journal, certificate requests and nodes still tell most of it', () => {

@@ -65,10 +65,10 @@ function discoveryStep(reads: readonly RequestRecord[]): Found {
       state: 'unseen',
       text: 'not recorded: the journal keeps reads only while a page is open',
     }
-  const { status, message, atMs } = last
+  const { status, message, atMs, userAgent } = last
   if (status >= 400) return { state: 'failed', text: message ?? `answered ${status}`, atMs }
   const times = reads.length === 1 ? 'once' : `${reads.length} times`
-  return { state: 'done', text: `read without a credential, ${times}`, atMs }
+  return { state: 'done', text: `read without a credential, ${times}, by ${userAgent}`, atMs }
 }
 
 function approvalStep({ verdict, name }: SlimCsr, written: RequestRecord | undefined): Found {
@@ -233,16 +233,26 @@ function unfinishedJoin(reads: readonly RequestRecord[], nowMs: number): Join | 
   }
 }
 
-/** Anonymous readers cannot be told apart: reads go to the certificate request that came next, if it came soon. */
+/**
+ * Anonymous readers have no name: reads go to the certificate request that came next, if it came soon. It gets those of its own user agent;
+ * without any those of agents that request no certificate themselves, as kubeadm's, whose kubelet does.
+ */
 function createReadQueue(records: readonly RequestRecord[]) {
+  const requesters = new Set(records.filter(isCsrCreate).map(({ userAgent }) => userAgent))
   let waiting = records.filter(isDiscovery)
   return {
-    before: (atMs: number): RequestRecord[] => {
-      const taken = waiting.filter((read) => read.atMs <= atMs && atMs - read.atMs < discoveryMs)
+    /** `userAgent` undefined: the journal does not have the request. */
+    before: (atMs: number, userAgent: string | undefined): RequestRecord[] => {
+      const soon = waiting.filter((read) => read.atMs <= atMs && atMs - read.atMs < discoveryMs)
+      const own = soon.filter((read) => read.userAgent === userAgent)
+      const taken = own.length > 0 ? own : soon.filter((read) => !requesters.has(read.userAgent))
       waiting = waiting.filter((read) => !taken.includes(read))
       return taken
     },
-    rest: (): RequestRecord[] => waiting,
+    /** By user agent. */
+    rest: (): readonly (readonly RequestRecord[])[] => [
+      ...Map.groupBy(waiting, ({ userAgent }) => userAgent).values(),
+    ],
   }
 }
 
@@ -273,16 +283,17 @@ export function joinsOf(
       .map((csr) => {
         const created = records.find((one) => isCsrCreate(one) && one.name === csr.name)
         const atMs = created?.atMs ?? csr.createdMs
-        return { atMs, make: () => joinOfCsr(csr, reads.before(atMs), sources) }
+        const make = () => joinOfCsr(csr, reads.before(atMs, created?.userAgent), sources)
+        return { atMs, make }
       }),
     ...refusalsOf(records).map((tries) => {
-      const atMs = tries.at(-1)?.atMs ?? 0
-      return { atMs, make: () => refusedJoin(tries, reads.before(atMs)) }
+      const { atMs = 0, userAgent } = tries.at(-1) ?? {}
+      return { atMs, make: () => refusedJoin(tries, reads.before(atMs, userAgent)) }
     }),
   ]
   const joins = begun.toSorted((one, other) => one.atMs - other.atMs).map(({ make }) => make())
-  const unfinished = unfinishedJoin(reads.rest(), nowMs)
-  return [...joins, ...(unfinished === undefined ? [] : [unfinished])]
+  const unfinished = reads.rest().flatMap((one) => unfinishedJoin(one, nowMs) ?? [])
+  return [...joins, ...unfinished]
     .toSorted((one, other) => other.startedMs - one.startedMs)
     .slice(0, mostJoins)
 }
