@@ -309,13 +309,13 @@ steps:
     }
     const without = await save()
     expect(without.header.nodes).toEqual([expect.objectContaining({ name: 'node-1' })])
-    expect(without.file).toMatch(new RegExp(`/lab-${without.header.revision}\\.skiff$`))
+    expect(without.file).toMatch(new RegExp(`/test-${without.header.revision}\\.skiff$`))
     expect(without.text).toContain('password')
     const secretData = new RegExp(`hunter2|${Buffer.from('hunter2').toString('base64')}`)
     expect(without.text).not.toMatch(secretData)
     const command = page.getByRole('region', { name: 'Command that begins a cluster' })
     expect(await command.innerText()).toBe(
-      `skiff up --name lab-fork --from lab-${without.header.revision}.skiff`,
+      `skiff up --name test-fork --from test-${without.header.revision}.skiff`,
     )
     expect(await accessibilityFaultsInBoth(page)).toEqual([])
     await page.getByLabel('With the data of Secrets').check({ timeout })

@@ -39,8 +39,12 @@ async function steal(name: string): Promise<string> {
       renewTime: new Date().toISOString().replace('Z', '000Z'),
     },
   })
-  await client.create(lease('first'))
-  const { metadata } = await client.replace(lease(markup))
+  const { metadata: held } = await client.create(lease('first'))
+  const { resourceVersion = '' } = held as { resourceVersion?: string }
+  const { metadata } = await client.replace({
+    ...lease(markup),
+    metadata: { name, namespace: 'default', resourceVersion },
+  })
   return String((metadata as { resourceVersion?: string }).resourceVersion)
 }
 
