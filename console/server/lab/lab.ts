@@ -88,8 +88,7 @@ export function createLab({ place, client, onFault }: LabOptions): Lab {
       answer(response, {})
     } else if (what === 'saved' && first === '') {
       expect('GET')
-      const withSecrets = query.get('secrets') !== 'false'
-      await sendSaved({ client, ...place, withSecrets }, response)
+      await sendSaved({ client, ...place, query }, response)
     } else if (what === 'scenarios' && first === '') {
       expect('GET')
       answer(response, listScenarios())

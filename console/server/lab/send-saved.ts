@@ -13,12 +13,12 @@ interface SaveRequest {
   readonly client: Client
   readonly name: string
   readonly stateRoot: string
-  readonly withSecrets: boolean
+  readonly query: URLSearchParams
 }
 
 /** A page that leaves ends it. Rejects before the answer begins; after that, an answer that is cut off says that it failed. */
 export async function sendSaved(
-  { client, name, stateRoot, withSecrets }: SaveRequest,
+  { client, name, stateRoot, query }: SaveRequest,
   response: ServerResponse,
 ): Promise<void> {
   const left = new AbortController()
@@ -26,7 +26,7 @@ export async function sendSaved(
   const config = readClusterConfig(statePaths(stateRoot, name))
   if (config === undefined) throw new StatusError('NotFound', `there is no cluster "${name}"`)
   const { revision, lines } = await readRunning(client, {
-    form: withSecrets ? 'whole' : 'without-secrets',
+    form: query.get('secrets') === 'false' ? 'without-secrets' : 'whole',
     nodes: config.nodes,
     flags: config.extraFlags,
     signal: left.signal,

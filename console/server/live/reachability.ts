@@ -28,6 +28,12 @@ function createTimeTeller(
   }
 }
 
+function whyOf(error: unknown): string {
+  return isStatusError(error) && error.code === 401
+    ? 'The credential is not valid any more: open the console again with a new one.'
+    : `The API server does not answer: ${messageOf(error)}.`
+}
+
 /** `readInfo` is called again when the server is back, since it may be another version or have other rights. */
 export function createReachability(
   client: Client,
@@ -57,10 +63,7 @@ export function createReachability(
       state = { connected: true }
     } catch (error) {
       if (signal.aborted) return
-      const isRejected = isStatusError(error) && error.code === 401
-      const why = isRejected
-        ? 'The credential is not valid any more: open the console again with a new one.'
-        : `The API server does not answer: ${messageOf(error)}.`
+      const why = whyOf(error)
       if (state?.connected === false && state.why === why) return
       state = { connected: false, why }
     }

@@ -1,6 +1,6 @@
 /** Timeline: every write with who made it, its diff, and what caused it; a story follows causes to their effects. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { info } from '../../app/live.ts'
+import { info, type LiveRows } from '../../app/live.ts'
 import { place } from '../../app/router.ts'
 import { at, showAt } from '../../app/time.ts'
 import { Ended } from '../../parts/ended.tsx'
@@ -56,6 +56,34 @@ function madeBy(records: readonly RequestRecord[], wanted: string): RequestRecor
   )
 }
 
+/** Chooses the write of the revision that the page's place names, as soon as it is there. */
+function useLinked(records: readonly RequestRecord[], choose: (seq: number) => void) {
+  const wanted = place.value.query.get('revision')
+  const linked = useMemo(
+    () => (wanted === null ? undefined : madeBy(records, wanted)),
+    [records, wanted],
+  )
+  useEffect(() => {
+    if (linked !== undefined) choose(linked.seq)
+  }, [linked?.seq])
+  return { wanted, linked }
+}
+
+function Unknown({
+  revision,
+  live,
+}: {
+  readonly revision: string
+  readonly live: Pick<LiveRows<unknown>, 'isWhole' | 'end'>
+}) {
+  if (!live.isWhole || live.end !== undefined) return null
+  return (
+    <p class="tone-warn" role="status">
+      The journal has no write of revision {revision}, or no longer.
+    </p>
+  )
+}
+
 function WithJournal() {
   const { live, records } = useRecords()
   const [words, setWords] = useState('')
@@ -67,14 +95,7 @@ function WithJournal() {
     story === undefined
       ? shown.slice(0, mostShown).map((record) => ({ record }))
       : storyOf(writes, story)
-  const wanted = place.value.query.get('revision')
-  const linked = useMemo(
-    () => (wanted === null ? undefined : madeBy(records, wanted)),
-    [records, wanted],
-  )
-  useEffect(() => {
-    if (linked !== undefined) setChosen(linked.seq)
-  }, [linked?.seq])
+  const { wanted, linked } = useLinked(records, setChosen)
   const record = chosen === undefined ? undefined : live.rows.get(String(chosen))
   return (
     <>
@@ -97,11 +118,7 @@ function WithJournal() {
           </button>
         )}
       </form>
-      {wanted !== null && linked === undefined && live.isWhole && live.end === undefined && (
-        <p class="tone-warn" role="status">
-          The journal has no write of revision {wanted}, or no longer.
-        </p>
-      )}
+      {wanted !== null && linked === undefined && <Unknown revision={wanted} live={live} />}
       {shown.length === 0 && live.isWhole && live.end === undefined && (
         <p class="empty">No write yet.</p>
       )}
