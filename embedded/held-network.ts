@@ -19,11 +19,38 @@ async function unlessKilled<T>(life: ComponentLife, work: Promise<T>): Promise<T
   }
 }
 
-/** The request with a signal that also aborts when the component is killed. */
-function requestOf(request: HttpRequest, life: ComponentLife): HttpRequest {
-  let signal: AbortSignal | undefined
-  const both = (): AbortSignal => (signal ??= AbortSignal.any([request.signal, life.killed]))
-  return Object.create(request, { signal: { get: both } }) as HttpRequest
+/** The request with a signal that also aborts when the component is killed, made when it is first asked for. */
+class HeldRequest implements HttpRequest {
+  readonly #request: HttpRequest
+  readonly #life: ComponentLife
+  #signal: AbortSignal | undefined
+  readonly method: string
+  readonly url: string
+  readonly headers: HttpRequest['headers']
+  readonly remoteAddress: string
+  readonly peer: HttpRequest['peer']
+
+  constructor(request: HttpRequest, life: ComponentLife) {
+    this.#request = request
+    this.#life = life
+    this.method = request.method
+    this.url = request.url
+    this.headers = request.headers
+    this.remoteAddress = request.remoteAddress
+    this.peer = request.peer
+  }
+
+  values(name: string): readonly string[] {
+    return this.#request.values(name)
+  }
+
+  body(maxBytes: number): Promise<Buffer> {
+    return this.#request.body(maxBytes)
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= AbortSignal.any([this.#request.signal, this.#life.killed]))
+  }
 }
 
 function sinkOf(sink: ResponseSink, life: ComponentLife): ResponseSink {
@@ -71,7 +98,7 @@ function through(handler: RequestHandler, life: ComponentLife): RequestHandler {
   return async (request) => {
     if (life.isKilled) throw new ConnectionCutError()
     if (life.isPaused) await unlessKilled(life, goesOn(life))
-    const answer = await unlessKilled(life, handler(requestOf(request, life)))
+    const answer = await unlessKilled(life, handler(new HeldRequest(request, life)))
     if (life.isPaused) await unlessKilled(life, goesOn(life))
     return answerOf(answer, life)
   }

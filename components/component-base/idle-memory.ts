@@ -78,13 +78,13 @@ export async function releaseIdleMemory(options: IdleMemoryOptions): Promise<voi
     pauseUntilMs = clock.now() + Math.max(leastPauseMs, (busyMs - startedMs) * pauseFactor)
   }
 
-  while (!signal.aborted) {
+  while (globalThis.gc !== undefined && !signal.aborted) {
     try {
       await backgroundOf(clock).sleep(lookEveryMs, signal)
     } catch (error) {
       if (signal.aborted) return
       throw error
     }
-    if (globalThis.gc !== undefined) await look()
+    await look()
   }
 }

@@ -1,8 +1,18 @@
-/** SharedMoment: lets thousands of timers of one period end together, so that what they do meets warm caches. Pure. */
+/** SharedMoment: lets timers of one period end together, so that what they do meets warm caches, and an advance has fewer moments to stop at. */
+import type { Clock } from './clock.ts'
 
-const momentMs = 1000
+/** Thousands of timers are spread over the seconds of their period. */
+const realMomentMs = 1000
+/** Where time leaps, each moment costs, and nobody waits for what happens in it. */
+const leapingMomentMs = 10_000
 
-/** About `delayMs`, up to half a second less or more: until a whole second. For delays of many seconds. */
-export function untilSharedMoment(nowMs: number, delayMs: number): number {
-  return Math.round((nowMs + delayMs) / momentMs) * momentMs - nowMs
+/**
+ * `delayMs`, or less by up to one moment: until the clock shows whole seconds, or, while its time is not real, a multiple of ten seconds or of
+ * the shorter `delayMs`. A timer that is set again then comes after the whole period. `delayMs`: at least a second.
+ */
+export function untilSharedMoment(clock: Pick<Clock, 'now' | 'isReal'>, delayMs: number): number {
+  const nowMs = clock.now()
+  const isLeaping = clock.isReal?.() === false
+  const momentMs = isLeaping ? Math.min(leapingMomentMs, delayMs) : realMomentMs
+  return Math.max(1, Math.floor((nowMs + delayMs) / momentMs) * momentMs - nowMs)
 }

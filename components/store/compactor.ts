@@ -2,6 +2,7 @@
 import { backgroundOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
+import { untilSharedMoment } from '../component-base/shared-moment.ts'
 import { isRefusal, type Store } from './store.ts'
 
 const defaultHistoryMs = 5 * 60_000
@@ -51,7 +52,11 @@ export class Compactor {
   /** Works until `signal` aborts. A store that cannot write for now is tried again later; other errors reject. */
   async run(signal: AbortSignal): Promise<void> {
     const repeat = async (everyMs: () => number, work: () => Promise<void>): Promise<void> => {
-      for (; !signal.aborted; await backgroundOf(this.#clock).sleep(everyMs(), signal))
+      for (
+        ;
+        !signal.aborted;
+        await backgroundOf(this.#clock).sleep(untilSharedMoment(this.#clock, everyMs()), signal)
+      )
         await this.#attempt(work)
     }
     const cut = this.#cutRevision

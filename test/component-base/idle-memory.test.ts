@@ -8,9 +8,9 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-function setUp() {
+function setUp(hasCollector = true) {
   const collect = vi.fn()
-  vi.stubGlobal('gc', collect)
+  vi.stubGlobal('gc', hasCollector ? collect : undefined)
   const clock = new FakeClock()
   const stop = new AbortController()
   const state = { busyMs: 0, residentMb: 100, heapMb: 20, keptMb: 0 }
@@ -106,8 +106,7 @@ describe('memory of an idle process', () => {
   })
 
   it('stays when the engine was not started for it', async () => {
-    const { clock, release, end } = setUp()
-    vi.stubGlobal('gc', undefined)
+    const { clock, release, end } = setUp(false)
     await clock.step(60_000)
     expect(release).not.toHaveBeenCalled()
     await end()

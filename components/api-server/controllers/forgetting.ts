@@ -2,6 +2,7 @@
 import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { releaseIdleMemory } from '../../component-base/idle-memory.ts'
+import { untilSharedMoment } from '../../component-base/shared-moment.ts'
 import type { Store } from '../../store/store.ts'
 import type { Caches } from '../watch-cache/caches.ts'
 
@@ -30,7 +31,7 @@ export async function forgetting(of: {
 async function forgetPast(cache: Caches, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      await backgroundOf(clock).sleep(forgetEveryMs, signal)
+      await backgroundOf(clock).sleep(untilSharedMoment(clock, forgetEveryMs), signal)
     } catch (error) {
       if (signal.aborted) return
       throw error

@@ -4,6 +4,7 @@
  */
 import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import { untilSharedMoment } from '../../component-base/shared-moment.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import type { RequestContext } from '../request/request.ts'
 import { DroppedRequests } from './dropped-requests.ts'
@@ -66,7 +67,7 @@ function droppedBy(clock: Pick<Clock, 'now'>): FlowControl['drop'] {
 async function everyPeriod(clock: Clock, signal: AbortSignal, move: () => void): Promise<void> {
   while (!signal.aborted) {
     try {
-      await backgroundOf(clock).sleep(borrowingPeriodMs, signal)
+      await backgroundOf(clock).sleep(untilSharedMoment(clock, borrowingPeriodMs), signal)
     } catch (error) {
       if (signal.aborted) return
       throw error

@@ -248,7 +248,7 @@ async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Prom
   const removeWatch = parts.openWatches.add(onEnd, pumping)
   let cancelBookmark = (): void => {}
   const plan = (): void => {
-    const dueMs = untilSharedMoment(parts.clock.now(), bookmarkEveryMs)
+    const dueMs = untilSharedMoment(parts.clock, bookmarkEveryMs)
     cancelBookmark = backgroundOf(parts.clock).after(dueMs, () => {
       pumping.noteBookmark()
       plan()

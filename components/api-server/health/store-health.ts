@@ -2,6 +2,7 @@
 import { backgroundOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
+import { untilSharedMoment } from '../../component-base/shared-moment.ts'
 import type { Store, StoreError } from '../../store/store.ts'
 import { storeErrorText } from '../codec/respond.ts'
 
@@ -50,7 +51,11 @@ export class StoreHealth {
   /** Checks periodically until `signal` aborts, so that damage is logged even without health requests. */
   async run(signal: AbortSignal): Promise<void> {
     try {
-      for (; !signal.aborted; await backgroundOf(this.#clock).sleep(lookEveryMs, signal))
+      for (
+        ;
+        !signal.aborted;
+        await backgroundOf(this.#clock).sleep(untilSharedMoment(this.#clock, lookEveryMs), signal)
+      )
         await this.#condition()
     } catch (error) {
       if (!signal.aborted) throw error
