@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the API server beside a bare HTTP/2 server that moves the same bytes, in the same run. Ratios are what
  * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,etcd,create-cost,
- * up,workloads,scale,embedded.
+ * up,workloads,scale,embedded,lab,console.
  * Draws the charts of docs/performance.md for which it has all rows; BENCH_CHARTS is another folder for them.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { measureEtcd } from './bench/etcd.ts'
 import { measureEtcdServers } from './bench/etcd-servers.ts'
 import { measureEtcdStart } from './bench/etcd-start.ts'
 import { measureFanOut } from './bench/fan-out.ts'
+import { measureLab } from './bench/lab.ts'
 import { measureLargeCollections } from './bench/large-collections.ts'
 import { printRows, type Row } from './bench/rows.ts'
 import { measureScale } from './bench/scale.ts'
@@ -43,6 +44,7 @@ const benches: Readonly<Record<string, (world: World) => Promise<Row[]>>> = {
   workloads: measureWorkloads,
   scale: measureScale,
   embedded: (world) => measureEmbedded(world.root),
+  lab: async (world) => measureLab(world.root),
   console: measureConsole,
 }
 

@@ -7,12 +7,12 @@ const realMomentMs = 1000
 const leapingMomentMs = 10_000
 
 /**
- * `delayMs`, or less by up to one moment: until the clock shows whole seconds, or, while its time is not real, a multiple of ten seconds or of
- * the shorter `delayMs`. A timer that is set again then comes after the whole period. `delayMs`: at least a second.
+ * `delayMs`, or less by up to one moment: until the clock shows whole seconds, or, while its time is not real, a multiple of ten seconds. For a
+ * shorter `delayMs` a multiple of that. A timer that is set again then comes after the whole period.
  */
 export function untilSharedMoment(clock: Pick<Clock, 'now' | 'isReal'>, delayMs: number): number {
   const nowMs = clock.now()
   const isLeaping = clock.isReal?.() === false
-  const momentMs = isLeaping ? Math.min(leapingMomentMs, delayMs) : realMomentMs
+  const momentMs = Math.max(1, Math.min(isLeaping ? leapingMomentMs : realMomentMs, delayMs))
   return Math.max(1, Math.floor((nowMs + delayMs) / momentMs) * momentMs - nowMs)
 }

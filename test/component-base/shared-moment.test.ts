@@ -39,6 +39,12 @@ describe('timers of one period', () => {
     )
   })
 
+  it('of less than a second end at multiples of their period', () => {
+    expect(untilSharedMoment(real(61_100), 250)).toBe(150)
+    expect(untilSharedMoment(leaping(61_100), 250)).toBe(150)
+    expect(untilSharedMoment(real(61_100), 0)).toBe(1)
+  })
+
   it('come after the whole period once they are there', () => {
     expect(untilSharedMoment(real(61_000), 30_000)).toBe(30_000)
     expect(untilSharedMoment(leaping(60_000), 30_000)).toBe(30_000)
