@@ -1,6 +1,8 @@
 /** simulate: what users import. The cluster is loaded with the first simulation. */
 import { formatDuration } from '../components/component-base/flags.ts'
 import { describeFault } from '../cluster/lab/describe-fault.ts'
+import { isStop } from '../simulation/simulated-fault.ts'
+import type { SimulatedFault } from '../simulation/simulated-fault.ts'
 import type { SimulatedPart, SimulatedRun as Run } from '../simulation/simulated-run.ts'
 import { createKinds } from './kinds.ts'
 import { objectClientOver } from './object-client.ts'
@@ -36,12 +38,22 @@ function contextOf({ client, clock, signal }: SimulatedPart): SimulationContext 
   }
 }
 
+const moments = {
+  now: 'is stopped',
+  'before-write': 'is stopped before its next write',
+  'after-write': 'is stopped after its next write, without the answer',
+} as const
+
+function faultText(one: SimulatedFault): string {
+  const during = one.forMs === 0 ? '' : ` for ${formatDuration(one.forMs)}`
+  const what = isStop(one)
+    ? `controller ${one.controller} ${moments[one.when]}`
+    : describeFault(one.fault)
+  return `after ${formatDuration(one.atMs)}${during}: ${what}`
+}
+
 function shown({ seed, hash, commits, tookMs, faults }: Run): SimulatedRun {
-  const texts = faults.map(({ atMs, forMs, fault }) => {
-    const during = forMs === 0 ? '' : ` for ${formatDuration(forMs)}`
-    return `after ${formatDuration(atMs)}${during}: ${describeFault(fault)}`
-  })
-  return { seed, hash, commits, tookMs, faults: texts }
+  return { seed, hash, commits, tookMs, faults: faults.map(faultText) }
 }
 
 /**
@@ -50,7 +62,7 @@ function shown({ seed, hash, commits, tookMs, faults }: Run): SimulatedRun {
  * fails, with an OptionError for invalid options, and with the signal's reason.
  */
 export async function simulate(options: SimulationOptions): Promise<readonly SimulatedRun[]> {
-  const { story, controllers, check, seeds, signal, ...spec } = checkSimulation(options)
+  const { story, controllers, check, seeds, signal, onRun, ...spec } = checkSimulation(options)
   const { simulateSeeds } = await import('../simulation/simulate.ts')
   const partOf =
     (work: (context: SimulationContext) => Promise<void>) =>
@@ -62,7 +74,11 @@ export async function simulate(options: SimulationOptions): Promise<readonly Sim
     controllers: controllers.map(partOf),
     check: partOf(check),
   }
-  const { runs, failed } = await simulateSeeds(simulation, { seeds, signal })
+  const { runs, failed } = await simulateSeeds(simulation, {
+    seeds,
+    signal,
+    onRun: (run) => onRun?.(shown(run), run.failure === undefined),
+  })
   if (failed?.failure !== undefined) throw new SimulationError(shown(failed), failed.failure)
   return runs.map(shown)
 }

@@ -6,6 +6,8 @@ export class SimulationError extends Error {
   readonly run: SimulatedRun
   /** The monitor's name, or which part has failed. */
   readonly kind: string
+  /** What failed, and the faults that it needs. */
+  readonly story: string
 
   constructor(run: SimulatedRun, failure: { readonly kind: string; readonly text: string }) {
     const { seed, faults } = run
@@ -13,15 +15,11 @@ export class SimulationError extends Error {
       faults.length === 0
         ? ['It needs no fault.']
         : ['The faults that it needs:', ...faults.map((fault) => `  ${fault}`)]
-    super(
-      [
-        `seed ${seed}: ${failure.kind}: ${failure.text}`,
-        ...lines,
-        `Again: SIMULATION_SEED=${seed}`,
-      ].join('\n'),
-    )
+    const story = [`seed ${seed}: ${failure.kind}: ${failure.text}`, ...lines].join('\n')
+    super(`${story}\nAgain: SIMULATION_SEED=${seed}`)
     this.name = 'SimulationError'
     this.run = run
     this.kind = failure.kind
+    this.story = story
   }
 }

@@ -596,7 +596,7 @@ export interface SimulationContext {
 export interface SimulationOptions {
   /** What happens. A run goes on until this has resolved and the faults are over; it fails when this rejects. */
   readonly story: (context: SimulationContext) => Promise<void>
-  /** They run from the beginning to the end. A run fails when one of them rejects. */
+  /** They run from the beginning to the end, unless they are stopped. A run fails when one of them rejects. */
   readonly controllers?: readonly ((context: SimulationContext) => Promise<void>)[] | undefined
   /** Two minutes after the end of the story and of the faults. A run fails when it rejects. */
   readonly check?: ((context: SimulationContext) => Promise<void>) | undefined
@@ -608,13 +608,17 @@ export interface SimulationOptions {
   readonly mix?: ChaosOptions['mix']
   /** How long a message between two parts takes at most; each draws its own. Default `50ms`. */
   readonly latency?: Duration | undefined
-  /** Names of built-in monitors; default all. What faults hold up is no violation. */
-  readonly monitors?: readonly string[] | undefined
+  /** Between two stops of each controller, on average, while there are faults; 0: none is stopped. Default `1m`. */
+  readonly stops?: Duration | undefined
+  /** Names of built-in monitors, and expressions; default all built-in ones. What faults hold up is no violation. */
+  readonly monitors?: readonly (string | ExpressionMonitor)[] | undefined
   /** Seeds 1 to this number, until one fails. Default 20. */
   readonly seeds?: number | undefined
   /** This seed alone, as does the environment variable SIMULATION_SEED. */
   readonly seed?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /** After each seed, also after the one that failed, with all of its faults. */
+  readonly onRun?: ((run: SimulatedRun, hasPassed: boolean) => void) | undefined
 }
 
 /** One run of a simulation. */

@@ -78,19 +78,30 @@ function kindTest(wanted: Resource | string): (resource: Named) => boolean {
     ['', group, `${version}.${group}`].includes(suffix)
 }
 
-/**
- * All built-in monitors when nothing is chosen. Rejects with a ClusterError of kind `usage` for what is no monitor. `mayCome`: the kind of
- * an expression may be served later.
- */
+interface Kinds {
+  /** The kind of an expression may be served later. */
+  readonly mayCome?: boolean
+}
+
+const noKinds: ServerResources = { all: [], preferred: [], failed: [] }
+
+/** All built-in monitors when nothing is chosen. Rejects with a ClusterError of kind `usage` for what is no monitor. */
 export async function chooseMonitors(
   chosen: readonly ChosenMonitor[],
   client: Client,
-  { mayCome = false }: { readonly mayCome?: boolean } = {},
+  kinds: Kinds = {},
 ): Promise<readonly Monitor[]> {
-  if (chosen.length === 0) return builtInMonitors
   const hasExpressions = chosen.some((one) => typeof one !== 'string')
-  const none: ServerResources = { all: [], preferred: [], failed: [] }
-  const resources = hasExpressions ? await createDiscovery(client)() : none
+  return monitorsOf(chosen, hasExpressions ? await createDiscovery(client)() : noKinds, kinds)
+}
+
+/** The same for kinds that are known without a server. Throws a ClusterError of kind `usage` for what is no monitor. */
+export function monitorsOf(
+  chosen: readonly ChosenMonitor[],
+  resources: ServerResources,
+  { mayCome = false }: Kinds = {},
+): readonly Monitor[] {
+  if (chosen.length === 0) return builtInMonitors
   return chosen.map((one, at) => {
     if (typeof one === 'string') return builtIn(one)
     return ofExpression(one, { number: at + 1, resources, mayCome })

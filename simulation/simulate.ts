@@ -1,6 +1,6 @@
 /** simulate: runs a simulation with one seed after another until one fails, and makes the faults of that one fewer. */
 import { loadSimulation } from '../embedded/load-simulation.ts'
-import type { PlannedFault } from '../cluster/lab/chaos/plan-chaos.ts'
+import type { SimulatedFault } from './simulated-fault.ts'
 import { faultsOf, runSimulation } from './simulated-run.ts'
 import type { SimulatedRun, SimulationSpec } from './simulated-run.ts'
 
@@ -58,7 +58,7 @@ async function shrunk(
 ): Promise<SimulatedRun> {
   let smallest = found
   let tries = 0
-  const tryWith = async (faults: readonly PlannedFault[]): Promise<boolean> => {
+  const tryWith = async (faults: readonly SimulatedFault[]): Promise<boolean> => {
     signal?.throwIfAborted()
     tries += 1
     const run = await runSimulation(spec, { seed: found.seed, faults })

@@ -6,13 +6,16 @@ import { messageOf } from '../components/component-base/log.ts'
 import type { ChaosMix } from '../cluster/lab/chaos/chaos-mix.ts'
 import { partsOfEmbedded } from '../cluster/lab/chaos/chaos-parts.ts'
 import { planChaos } from '../cluster/lab/chaos/plan-chaos.ts'
-import type { PlannedFault } from '../cluster/lab/chaos/plan-chaos.ts'
 import { EmbeddedCluster } from '../embedded/embedded-cluster.ts'
 import { createJudge } from '../monitors/judge.ts'
 import type { Judge } from '../monitors/judge.ts'
 import type { Monitor } from '../monitors/monitor.ts'
 import { violationLines } from '../monitors/violation-text.ts'
+import { planStops } from './controller-stops.ts'
+import { isStop } from './simulated-fault.ts'
+import type { SimulatedFault } from './simulated-fault.ts'
 import { SimulatedHistory } from './simulated-history.ts'
+import { runStoppedController } from './stopped-controller.ts'
 
 /** What a part that the user brings may use: nothing else waits in the cluster's time. */
 export interface SimulatedPart {
@@ -27,11 +30,13 @@ export interface SimulationSpec {
   /** How long faults come. */
   readonly forMs: number
   readonly mix: ChaosMix
+  /** Between two stops of a controller, on average; 0: none is stopped. */
+  readonly stopsEveryMs: number
   readonly latencyMs: number
   readonly monitors: readonly Monitor[]
   /** What happens; the run goes on until it has ended, and the faults. */
   readonly story: (part: SimulatedPart) => Promise<void>
-  /** From the beginning to the end. */
+  /** From the beginning to the end, unless they are stopped. */
   readonly controllers: readonly ((part: SimulatedPart) => Promise<void>)[]
   /** When all faults have ended and the cluster has had time to come to rest. */
   readonly check: (part: SimulatedPart) => Promise<void>
@@ -45,7 +50,7 @@ export interface SimulationFailure {
 
 export interface SimulatedRun {
   readonly seed: number
-  readonly faults: readonly PlannedFault[]
+  readonly faults: readonly SimulatedFault[]
   readonly failure: SimulationFailure | undefined
   /** Of everything that was written, in its order. */
   readonly hash: string
@@ -71,10 +76,14 @@ const nodeFlags = {
 /** The faults that the seed draws. */
 export function faultsOf(
   seed: number,
-  { nodes, forMs, mix }: SimulationSpec,
-): readonly PlannedFault[] {
+  { nodes, forMs, mix, controllers, stopsEveryMs }: SimulationSpec,
+): readonly SimulatedFault[] {
   if (forMs === 0) return []
-  return planChaos({ seed, forMs, mix, parts: partsOfEmbedded(components, namesOf(nodes)) })
+  const parts = partsOfEmbedded(components, namesOf(nodes))
+  return [
+    ...planChaos({ seed, forMs, mix, parts }),
+    ...planStops({ seed, controllers: controllers.length, forMs, everyMs: stopsEveryMs }),
+  ]
 }
 
 /** Never rejects for what goes wrong in the simulated cluster. */
@@ -149,10 +158,11 @@ class Run {
     const { story, controllers, check, forMs, mix } = this.#spec
     const { clock, chaos } = this.#cluster
     for (const [index, controller] of controllers.entries())
-      void this.#guarded(`controller ${index + 1}`, controller)
+      void this.#control(index + 1, controller, faults)
     const told = [this.#guarded('story', story)]
     if (forMs > 0) {
-      await chaos.begin({ seed, forMs, mix, plan: faults })
+      const plan = faults.flatMap((one) => (isStop(one) ? [] : [one]))
+      await chaos.begin({ seed, forMs, mix, plan })
       told.push(chaos.over().then(() => {}))
     }
     await this.#during(Promise.all(told))
@@ -185,13 +195,44 @@ class Run {
   }
 
   async #guarded(kind: string, work: (part: SimulatedPart) => Promise<void>): Promise<void> {
+    const { signal } = this.#over
+    const clock = this.#cluster.clock.of(kind)
+    await this.#judged(kind, async () => await work({ client: this.#connect(kind), clock, signal }))
+  }
+
+  /** A controller, with those of the faults that stop it. */
+  async #control(
+    number: number,
+    controller: SimulationSpec['controllers'][number],
+    faults: readonly SimulatedFault[],
+  ): Promise<void> {
+    const kind = `controller ${number}`
+    const clock = this.#cluster.clock.of(kind)
+    await this.#judged(
+      kind,
+      async () =>
+        await runStoppedController({
+          stops: faults.filter(isStop).filter((stop) => stop.controller === number),
+          untilMs: this.#spec.forMs,
+          clock,
+          signal: this.#over.signal,
+          connect: () => this.#connect(kind),
+          work: async (life) => await controller({ ...life, clock }),
+        }),
+    )
+  }
+
+  #connect(kind: string): Client {
     const client = this.#cluster.clientOf(kind.replace(' ', '-'))
     this.#clients.push(client)
-    const { signal } = this.#over
+    return client
+  }
+
+  async #judged(kind: string, work: () => Promise<void>): Promise<void> {
     try {
-      await work({ client, clock: this.#cluster.clock.of(kind), signal })
+      await work()
     } catch (error) {
-      if (!signal.aborted) this.#fail(kind, messageOf(error))
+      if (!this.#over.signal.aborted) this.#fail(kind, messageOf(error))
     }
   }
 

@@ -24,6 +24,11 @@ export const skiffCommands: readonly CommandEntry[] = [
     load: async () => (await import('../../explore/explore-command.ts')).exploreCommands,
   },
   {
+    name: 'simulate',
+    summary: 'Run a simulation with one seed after another, and replay the one that fails',
+    load: async () => [(await import('../../library/simulate-command.ts')).simulateCommand],
+  },
+  {
     name: 'console',
     summary: 'Serve a page that shows a cluster, live and back in time',
     load: async () => [(await import('../../console/console-command.ts')).consoleCommand],
