@@ -61,7 +61,13 @@ async function failureOf(options: SimulationOptions): Promise<SimulationError> {
 }
 
 describe('a simulation', () => {
-  const options = { story: appStory, check: oneSecretEach, mix: lostAnswers, for: '2m' } as const
+  const options = {
+    story: appStory,
+    check: oneSecretEach,
+    mix: lostAnswers,
+    for: '2m',
+    stops: 0,
+  } as const
 
   it('gives the same history for the same seed, under faults, and another one for another', async () => {
     const told = { ...deploymentStory, for: '3m' } as const
@@ -111,6 +117,19 @@ describe('a simulation', () => {
   it('finds nothing in a controller that looks before it writes', async () => {
     const runs = await simulate({ ...options, controllers: [secretKeeper({ isForgetful: false })] })
     expect(runs).toHaveLength(20)
+  })
+
+  it('judges by an expression, and rejects one that is no CEL', async () => {
+    const kind = 'configmaps'
+    const judged = async (expression: string): Promise<unknown> =>
+      await simulate({
+        story: appStory,
+        monitors: [{ name: 'labelled', kind, expression }],
+        for: 0,
+        seed: 1,
+      }).catch((reason: unknown) => reason)
+    expect(await judged('!has(object.metadata.labels.app)')).toMatchObject({ kind: 'labelled' })
+    await expect(judged('object.')).resolves.toThrow('the expression for configmaps is invalid')
   })
 
   it('ends when its story waits for something that never comes, and when it is interrupted', async () => {
