@@ -17,6 +17,7 @@ async function marksFirst({ client, sleep, signal }: SimulationContext): Promise
   }
 }
 
+// oxlint-disable-next-line import/no-default-export -- `skiff simulate` takes it
 export default {
   controllers: [marksFirst],
   mix: {
