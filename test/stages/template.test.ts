@@ -112,6 +112,7 @@ describe('a template', () => {
       'the result has more than 1000000 characters',
     ],
     ['{{ repeat 999999999 "x" }}', 1, 'repeat: a text has 100000 characters at most'],
+    ['{{ indent 50000 "a\\nb\\nc" }}', 1, 'indent: a text has 100000 characters at most'],
   ])('%j fails with its line and the reason', (text, line, message) => {
     let failure: unknown
     try {

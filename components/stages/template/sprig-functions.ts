@@ -42,10 +42,9 @@ function counted(size: unknown): number[] {
 
 function indented(width: unknown, text: unknown): string {
   const blanks = repeated(width, ' ')
-  return textOf(text)
-    .split('\n')
-    .map((line) => blanks + line)
-    .join('\n')
+  const lines = textOf(text).split('\n')
+  if (blanks.length * lines.length > most) throw new Error(`a text has ${most} characters at most`)
+  return lines.map((line) => blanks + line).join('\n')
 }
 
 const divided = (by: number, divide: () => number): number => {
