@@ -115,7 +115,7 @@ describe('wrong use', () => {
     ['up -x', 'error: skiff up: unknown flag -x\nhint: see: skiff up --help\n'],
     [
       'up --set scheduler=1',
-      'error: invalid --set scheduler=1: must be COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent, load-balancer, console, etcd\n',
+      'error: invalid --set scheduler=1: must be COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent, load-balancer, stage-runner, console, etcd\n',
     ],
     [
       'up --api-servers 0',
