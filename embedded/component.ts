@@ -18,7 +18,7 @@ import { runNodeAgent } from '../components/node-agent/node-agent.ts'
 import { nodeAgentFlags } from '../components/node-agent/options.ts'
 import { schedulerFlags } from '../components/scheduler/options.ts'
 import { runSchedulerProcess } from '../components/scheduler/run-scheduler.ts'
-import { stageRunnerFlags } from '../components/stages/options.ts'
+import { stageRunnerFlags } from '../components/stage-runner/options.ts'
 import type { GivenStore } from '../components/api-server/start/state.ts'
 import type { Program } from '../cluster/plan/cluster-config.ts'
 
@@ -77,7 +77,7 @@ export function startComponent(
       return start(
         stageRunnerFlags,
         async (context) => {
-          const { runStageProcess } = await import('../components/stages/run-stages.ts')
+          const { runStageProcess } = await import('../components/stage-runner/run-stages.ts')
           await runStageProcess(context)
         },
         { program, args, around },

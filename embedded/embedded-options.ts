@@ -1,5 +1,5 @@
 /** What an embedded cluster is made of. */
-import type { Stage } from '../components/stages/stage.ts'
+import type { Stage } from '../components/stage-runner/stage.ts'
 import type { ExtraFlags, Program } from '../cluster/plan/cluster-config.ts'
 
 export interface EmbeddedNode {

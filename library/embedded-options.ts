@@ -1,6 +1,6 @@
 /** The options of a cluster as the thread that hosts it takes them. */
 import { resolve } from 'node:path'
-import type { Stage } from '../components/stages/stage.ts'
+import type { Stage } from '../components/stage-runner/stage.ts'
 import type { EmbeddedClusterOptions, EmbeddedNode } from '../embedded/embedded-options.ts'
 import { nodeFlags } from './node-flags.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'

@@ -95,7 +95,7 @@ const wrappers: Record<string, readonly string[]> = {
     'components/node-agent/',
     'components/client/',
   ],
-  '@michaelhomer/jqjs': ['components/stages/jq.ts'],
+  '@michaelhomer/jqjs': ['components/stage-runner/jq.ts'],
   'js-yaml': ['components/machinery/values/yaml.ts', 'cluster/'],
   execa: ['cluster/'],
   systeminformation: ['components/node-agent/node/host-info.ts'],

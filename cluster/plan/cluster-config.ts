@@ -1,7 +1,7 @@
 /** Cluster configuration: what `up` was asked for, as it is kept in the state directory. It holds no secret. */
 import { dialectNamed } from '../../components/api/dialect.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
-import type { Stage } from '../../components/stages/stage.ts'
+import type { Stage } from '../../components/stage-runner/stage.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { readJsonFile, removeHint, writePrivateFile } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'

@@ -4,7 +4,7 @@ import { apiGroup } from '../../components/api/dialect.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
-import type { KindRef, Stage, StageStep } from '../../components/stages/stage.ts'
+import type { KindRef, Stage, StageStep } from '../../components/stage-runner/stage.ts'
 import type { PlacedObject } from './join-objects.ts'
 
 interface Rule {

@@ -7,7 +7,7 @@ import type {
   Stage,
   StageDelay,
   StageStep,
-} from '../../components/stages/stage.ts'
+} from '../../components/stage-runner/stage.ts'
 import type { Path } from '../path.ts'
 import type { Issue } from '../shape.ts'
 import type {

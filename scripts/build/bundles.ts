@@ -20,7 +20,7 @@ const processBundles: BundleGroup = {
   scheduler: 'components/scheduler/main.ts',
   'node-agent': 'components/node-agent/main.ts',
   'load-balancer': 'components/load-balancer/main.ts',
-  'stage-runner': 'components/stages/main.ts',
+  'stage-runner': 'components/stage-runner/main.ts',
   console: 'console/main.ts',
   keeper: 'scenarios/engine/keeper-main.ts',
   'sqlite-writer': 'components/store/sqlite-writer.ts',

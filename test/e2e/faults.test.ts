@@ -311,9 +311,7 @@ faults:
     expect(left, why).toEqual([])
     await eventually(async () => expect(await uids()).toEqual(before), 60_000)
     const kept = await configMaps.list({ namespace })
-    expect(kept.items.map(({ metadata }) => metadata.name)).toEqual(
-      expect.arrayContaining(written),
-    )
+    expect(kept.items.map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining(written))
     for (const name of ['node-1', 'node-2']) await untilReady(name, 'True')
     await eventually(async () => {
       const { components } = await cluster.control.call('status', {})

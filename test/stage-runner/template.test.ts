@@ -1,8 +1,11 @@
 /** Templates of Stages behave as Go's text/template, and end. */
 import { describe, expect, it } from 'vitest'
-import { stageFunctionNames, stageFunctions } from '../../components/stages/stage-functions.ts'
-import { compileTemplate } from '../../components/stages/template/template.ts'
-import { TemplateError } from '../../components/stages/template/template-error.ts'
+import {
+  stageFunctionNames,
+  stageFunctions,
+} from '../../components/stage-runner/stage-functions.ts'
+import { compileTemplate } from '../../components/stage-runner/template/template.ts'
+import { TemplateError } from '../../components/stage-runner/template/template-error.ts'
 
 const functions = stageFunctions({
   now: () => Date.parse('2026-01-02T03:04:05.600Z'),

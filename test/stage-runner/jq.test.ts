@@ -1,6 +1,6 @@
 /** jq in Stages: what selectors use, what is rejected, and an end to every query. */
 import { describe, expect, it } from 'vitest'
-import { compileJq, JqLimitError } from '../../components/stages/jq.ts'
+import { compileJq, JqLimitError } from '../../components/stage-runner/jq.ts'
 
 const pod = {
   metadata: { annotations: { 'a.io/delay': '5s' }, ownerReferences: [{ kind: 'Job' }] },
