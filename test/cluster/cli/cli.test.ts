@@ -610,26 +610,3 @@ describe('what is printed', () => {
     })
   })
 })
-
-describe('a file with faults', () => {
-  const added = async (text: string): Promise<string> => {
-    const folder = temporaryFolder('faults')
-    const file = join(folder, 'faults.yaml')
-    writeFileSync(file, text)
-    const { code, stderr } = await skiff(`fault add -f ${file}`)
-    expect(code).toBe(exitCodes.usage)
-    return stderr.replaceAll(`${folder}/`, '')
-  }
-  const clock = (aheadMs: number): string =>
-    `kind: clock\nfault: { part: node-1, aheadMs: ${aheadMs} }\n`
-
-  test('that contradict each other is refused with both lines, before any of them is declared', async () => {
-    expect(await added(`# two\n${clock(5)}---\n${clock(7)}`)).toContain(
-      "faults.yaml:5 contradicts faults.yaml:2: both set node-1's clock",
-    )
-    const one = 'kind: store, fault: { fail: true }'
-    expect(await added(`- { ${one} }\n\n- { ${one} }\n`)).toContain(
-      'faults.yaml:3 contradicts faults.yaml:1: ',
-    )
-  })
-})
