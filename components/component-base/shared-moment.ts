@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 
 /** Thousands of timers are spread over the seconds of their period. */
 const realMomentMs = 1000
-/** Where time leaps, each moment costs, and nobody waits for what happens in it. */
+/** Where time leaps, each moment costs processor time, and no client waits for it. */
 const leapingMomentMs = 10_000
 
 /**

@@ -17,7 +17,7 @@ export class PodAddresses {
   /** By pod, and by range. */
   readonly #given = new Map<string, Map<string, string>>()
 
-  /** The pod's address in each range. Throws an Error for a range that is none, or is full. */
+  /** The pod's address in each range. Throws an Error for an invalid or a full range. */
   of(pod: string, ranges: readonly string[]): readonly string[] {
     const given = this.#given.get(pod) ?? new Map<string, string>()
     this.#given.set(pod, given)
