@@ -156,7 +156,14 @@ async function measureSize({ nodes, pods }: Size): Promise<Row[]> {
   try {
     const { rows } = await phase(`${size}: all nodes Ready`, perNode, async () => {
       const [name, stateRoot] = ['bench', folder]
-      const from = { name, stateRoot, nodes: 0, simulatedNodes: nodes, port: 0 }
+      const from = {
+        name,
+        stateRoot,
+        nodes: 0,
+        simulatedNodes: nodes,
+        port: 0,
+        lifetime: 'owner',
+      } as const
       cluster = await startCluster({ ...from, waitMs: 1_200_000 })
     })
     if (cluster === undefined) throw new Error('the cluster did not start')

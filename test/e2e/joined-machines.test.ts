@@ -6,7 +6,7 @@ import type { Cluster } from '../../cluster/cluster.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import { isStatusError } from '../../components/machinery/objects/status-error.ts'
-import { requireEtcd } from '../support/etcd.ts'
+import { requireEtcd, startEtcd } from '../support/etcd.ts'
 import { eventually } from '../support/eventually.ts'
 import { endProcesses, processesMarked } from '../../cluster/state/process-identity.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
@@ -39,19 +39,22 @@ requireEtcd()('machines that join a control plane', () => {
       .split('\n')
       .toSorted()
 
-  const joinedAs = async (name: string, address: string): Promise<Cluster> => {
+  /** The flags of a machine that joins the cluster of that name. */
+  const joinWords = async (name: string, address: string): Promise<string[]> => {
     const printed = await place
-      .cluster('first')
+      .cluster(name)
       .skiff('token', 'create', '--control-plane', '-o', 'json')
     const made = JSON.parse(printed) as Record<string, string>
-    return await place.up(name, [
+    return [
       ...['--control-plane', made['server'] ?? '', '--token', made['token'] ?? ''],
       ...['--discovery-token-ca-cert-hash', made['caCertHash'] ?? ''],
       ...['--certificate-key', made['certificateKey'] ?? '', '--address', address],
-      // Of two members, none may be lost.
-      ...['--etcd-members', '0'],
-    ])
+    ]
   }
+
+  // Of two members, none may be lost.
+  const joinedAs = async (name: string, address: string): Promise<Cluster> =>
+    await place.up(name, [...(await joinWords('first', address)), '--etcd-members', '0'])
 
   beforeAll(async () => {
     place = createPlace()
@@ -97,5 +100,20 @@ requireEtcd()('machines that join a control plane', () => {
     await endProcesses(processesMarked(second.config.id), { clock: systemClock, graceMs: 0 })
     await eventually(() => expect(known('first')).toEqual(ownServers(first).toSorted()))
     await create(first.client, 'alone')
+  })
+
+  test('add no member to an etcd that the cluster does not manage, and say who does', async () => {
+    const etcd = await startEtcd()
+    const outside = await place.up('outside', ['--etcd-servers', etcd.url, '--nodes', '0'])
+    const words = await joinWords('outside', '127.0.0.33')
+    const rejected = await place.run(['up', '--name', 'beside', ...words, '--etcd-members', '1'])
+    expect(rejected.code).toBe(2)
+    expect(rejected.stderr).toContain(
+      'error: the cluster uses an etcd whose members it does not manage\nhint: omit --etcd-members',
+    )
+    expect((await place.run(['status', '--name', 'beside'])).code).toBe(3)
+    outside.disconnect()
+    expect((await place.run(['down', '--name', 'outside'])).code).toBe(0)
+    await etcd.kill()
   })
 })
