@@ -1,6 +1,8 @@
 /** Faults in a cluster of processes: each fires, by its counter and by what a client sees, and nothing of it is left. */
-import { existsSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { defaultMix } from '../../cluster/lab/chaos/default-mix.ts'
@@ -78,6 +80,21 @@ async function pidOf(name: string): Promise<number | undefined> {
 async function holderOf(name: string): Promise<string | undefined> {
   const leases = cluster.client.resource<Lease>(resources().leases)
   return (await leases.get({ namespace: 'kube-system', name })).spec?.holderIdentity ?? undefined
+}
+
+/** What a client that trusts the cluster's authority says of the API server's certificate; undefined: nothing. */
+async function failureOfHandshake(): Promise<string | undefined> {
+  const { address: host, port } = cluster.config
+  const ca = readFileSync(join(place.stateRoot, 'clusters/broken/pki/ca.crt'))
+  const socket = connect({ host, port, ca })
+  try {
+    await once(socket, 'secureConnect')
+    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code
+  } finally {
+    socket.destroy()
+  }
 }
 
 describe('faults', () => {
@@ -207,6 +224,24 @@ describe('faults', () => {
     expect(fired).toBeGreaterThan(0)
     await untilReady('node-1', 'True')
   })
+
+  it.each([
+    ['expired', 'CERT_HAS_EXPIRED'],
+    ['not-yet-valid', 'CERT_NOT_YET_VALID'],
+  ] as const)(
+    'of a certificate that is %s make every client turn away from the API server',
+    async (is, code) => {
+      expect(await failureOfHandshake()).toBeUndefined()
+      const fired = await broken(
+        { kind: 'certificate', fault: { part: 'api-server', is } },
+        async () =>
+          await eventually(async () => expect(await failureOfHandshake()).toBe(code), 30_000),
+      )
+      expect(fired).toBeGreaterThan(0)
+      await eventually(async () => expect(await failureOfHandshake()).toBeUndefined(), 30_000)
+      await eventually(async () => void (await nodeNamed('node-1')), 30_000)
+    },
+  )
 
   it('of clocks show in what the part writes', async () => {
     const leases = cluster.client.resource<Lease>(resources().leases)
