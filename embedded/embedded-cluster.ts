@@ -146,6 +146,18 @@ export class EmbeddedCluster {
     return await cluster.#begin({ image })
   }
 
+  /** Goes on from an image as a simulation, in which what comes next follows from the image and the seed. */
+  static async simulated(
+    image: ClusterImage,
+    { seed, latencyMs }: { readonly seed: number; readonly latencyMs: number },
+  ): Promise<EmbeddedCluster> {
+    const simulation = { latencyMs }
+    const options = { ...image.options, port: 0, seed, restarts: true, simulation }
+    // What was drawn stays drawn: no name and no uid comes twice.
+    const cluster = new EmbeddedCluster(options, { ...image, clock: { ...image.clock, seed } })
+    return await cluster.#clock.stepUntil(cluster.#begin({ image }))
+  }
+
   get server(): string {
     return serverUrl(this.#config)
   }

@@ -7,6 +7,7 @@ import type { TimeState } from '../cluster/lab/lab.ts'
 import type { TimeRequest } from '../cluster/lab/time-request.ts'
 import type { Program } from '../cluster/plan/cluster-config.ts'
 import type { AgentByHandOptions } from './agent-by-hand.ts'
+import type { ClusterImage } from './cluster-image.ts'
 import type { EmbeddedClusterOptions, EmbeddedNode } from './embedded-options.ts'
 import type { PartVerb } from './embedded-part.ts'
 
@@ -69,6 +70,8 @@ export interface HostCalls {
   }
   chaos: { request: OfCluster & { readonly ask: ChaosRequest }; answer: ChaosReport }
   snapshot: { request: OfCluster; answer: HostedImage }
+  /** A copy, with other arrays of bytes in the place of buffers. */
+  image: { request: OfCluster; answer: ClusterImage }
   /** What a later `restore` goes back to by default is the cluster as it is now. */
   markStart: { request: OfCluster; answer: undefined }
   /** In the place of the cluster, on its port. `image` undefined: as it had started, or when it was marked. */

@@ -81,6 +81,7 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
       const resourceVersion = String(revision)
       return { image: images.add(image), resourceVersion, takenAtMs: clock.nowMs }
     },
+    image: ({ cluster }) => clusters.get(cluster).cluster.image(),
     markStart: async ({ cluster: id }) => {
       const { cluster } = clusters.get(id)
       clusters.replace(id, { cluster, first: await cluster.image() })

@@ -2,6 +2,7 @@
 import type { Dialect } from '../components/api/dialect.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import type { LabChaos, LabFaults, LabTime } from '../cluster/lab/lab.ts'
+import type { ClusterImage } from '../embedded/cluster-image.ts'
 import type {
   AgentToStart,
   PartVerb,
@@ -50,6 +51,8 @@ export interface ClusterForm {
   logs(component: Component): Promise<readonly string[]>
   /** The handle of a snapshot that this form keeps. */
   snapshot(): Promise<FormSnapshot>
+  /** All of the cluster, for a simulation in this thread. */
+  image(): Promise<ClusterImage>
   restore(id: string): Promise<void>
   /** `reset` goes back to the cluster as it is now. */
   markStart(): Promise<void>

@@ -98,17 +98,29 @@ export function clusterOver(form: ClusterForm): Cluster {
       const checked = checkMonitor(given)
       return await holdMonitor(form, open('admin'), { checked, held })
     },
-    scenario: async (what, options) => {
-      const checked = checkScenarioOptions(options)
-      const { runOn } = await import('./run-scenario.ts')
-      return await runOn(form, what, checked)
-    },
+    ...storyCalls(form),
     story: ({ namespace = admin.namespace } = {}) =>
       storyOf({ client: admin, form }, { namespace }),
     stop: () => (stopped ??= endAll(form, held)),
     [Symbol.asyncDispose]: () => cluster.stop(),
   }
   return cluster
+}
+
+/** Each loads what it needs, which a test without it does not. */
+function storyCalls(form: ClusterForm): Pick<Cluster, 'scenario' | 'simulate'> {
+  return {
+    scenario: async (what, options) => {
+      const checked = checkScenarioOptions(options)
+      const { runOn } = await import('./run-scenario.ts')
+      return await runOn(form, what, checked)
+    },
+    simulate: async (given) => {
+      const { checkSimulation } = await import('./simulation-options.ts')
+      const { simulateFrom } = await import('./simulate.ts')
+      return await simulateFrom(checkSimulation(given, true), await form.image())
+    },
+  }
 }
 
 function clockOf({ clock, time }: ClusterForm): ClusterClock {

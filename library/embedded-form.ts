@@ -3,9 +3,10 @@ import { dialects } from '../components/api/dialect.ts'
 import { chaosOver } from '../cluster/lab/chaos/chaos-request.ts'
 import { faultsOver } from '../cluster/lab/fault-request.ts'
 import { systemClock } from '../components/component-base/clock.ts'
-import type { HostedCluster } from '../embedded/host-protocol.ts'
+import type { ClusterImage } from '../embedded/cluster-image.ts'
+import type { HostedCluster, HostedImage } from '../embedded/host-protocol.ts'
 import type { HostThread } from '../embedded/host-thread.ts'
-import type { ClusterForm } from './cluster-form.ts'
+import type { ClusterForm, FormSnapshot } from './cluster-form.ts'
 import { followTimeOf } from './followed-time.ts'
 import { embeddedNode, embeddedOptions } from './embedded-options.ts'
 import { hostThread } from './host-thread.ts'
@@ -62,6 +63,23 @@ function sound(host: HostThread, cluster: number) {
   return whileSound
 }
 
+function snapshotIn(
+  host: HostThread,
+  { image, resourceVersion, takenAtMs }: HostedImage,
+): FormSnapshot {
+  const drop = (): void => void host.call('drop', { image }).catch(() => {})
+  return { id: String(image), resourceVersion, takenAtMs, drop }
+}
+
+/** Messages have no buffers. */
+function receivedImage({ kvs, ...image }: ClusterImage): ClusterImage {
+  const buffers = kvs.map(({ value, ...kv }) => ({
+    ...kv,
+    value: Buffer.from(value.buffer, value.byteOffset, value.byteLength),
+  }))
+  return { ...image, kvs: buffers }
+}
+
 function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
   const { cluster, server, authority } = hosted
   const names = new Set(hosted.nodes)
@@ -105,13 +123,9 @@ function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
       names.delete(name)
     },
     logs: (program) => host.call('logs', { cluster, program }),
-    snapshot: async () => {
-      const { image, resourceVersion, takenAtMs } = await whileSound(() =>
-        host.call('snapshot', { cluster }),
-      )
-      const drop = (): void => void host.call('drop', { image }).catch(() => {})
-      return { id: String(image), resourceVersion, takenAtMs, drop }
-    },
+    snapshot: async () =>
+      snapshotIn(host, await whileSound(() => host.call('snapshot', { cluster }))),
+    image: async () => receivedImage(await whileSound(() => host.call('image', { cluster }))),
     restore: (id) => restore(Number(id)),
     markStart: () => host.call('markStart', { cluster }),
     reset: () => restore(undefined),

@@ -96,6 +96,7 @@ function formOf(
       return files.flatMap((name) => lastLines(logOf(paths, name), mostLogLines))
     },
     snapshot: embeddedOnly,
+    image: embeddedOnly,
     restore: embeddedOnly,
     // It has no reset.
     markStart: async () => {},

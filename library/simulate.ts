@@ -1,6 +1,7 @@
 /** simulate: what users import. The cluster is loaded with the first simulation. */
 import { formatDuration } from '../components/component-base/flags.ts'
 import { describeFault } from '../cluster/lab/describe-fault.ts'
+import type { ClusterImage } from '../embedded/cluster-image.ts'
 import { isStop } from '../simulation/simulated-fault.ts'
 import type { SimulatedFault } from '../simulation/simulated-fault.ts'
 import type { SimulatedPart, SimulatedRun as Run } from '../simulation/simulated-run.ts'
@@ -8,7 +9,7 @@ import { createKinds } from './kinds.ts'
 import { objectClientOver } from './object-client.ts'
 import { checkDuration } from './options.ts'
 import { SimulationError } from './simulation-error.ts'
-import { checkSimulation } from './simulation-options.ts'
+import { checkSimulation, type CheckedSimulation } from './simulation-options.ts'
 import type { SimulatedRun, SimulationContext, SimulationOptions } from './types.ts'
 
 const retryMs = 1000
@@ -62,7 +63,14 @@ function shown({ seed, hash, commits, tookMs, faults }: Run): SimulatedRun {
  * fails, with an OptionError for invalid options, and with the signal's reason.
  */
 export async function simulate(options: SimulationOptions): Promise<readonly SimulatedRun[]> {
-  const { story, controllers, check, seeds, signal, onRun, ...spec } = checkSimulation(options)
+  return await simulateFrom(checkSimulation(options))
+}
+
+/** As `simulate`; each run begins with the image. */
+export async function simulateFrom(
+  { story, controllers, check, seeds, signal, onRun, ...spec }: CheckedSimulation,
+  image?: ClusterImage,
+): Promise<readonly SimulatedRun[]> {
   const { simulateSeeds } = await import('../simulation/simulate.ts')
   const partOf =
     (work: (context: SimulationContext) => Promise<void>) =>
@@ -70,6 +78,7 @@ export async function simulate(options: SimulationOptions): Promise<readonly Sim
       await work(contextOf(part))
   const simulation = {
     ...spec,
+    image,
     story: partOf(story),
     controllers: controllers.map(partOf),
     check: partOf(check),

@@ -123,9 +123,11 @@ function chosenMonitors(monitors: readonly ChosenMonitor[] | undefined): readonl
   }
 }
 
-/** Throws an OptionError. */
-export function checkSimulation(value: unknown): CheckedSimulation {
+/** Throws an OptionError. `isOfCluster`: it begins with a cluster as it is, which has its nodes. */
+export function checkSimulation(value: unknown, isOfCluster = false): CheckedSimulation {
   const checked = checkedBy(simulation, 'simulate', value)
+  if (isOfCluster && checked.nodes !== undefined)
+    throw new OptionError(['simulate: nodes cannot be given: the cluster has its nodes'])
   const { monitors, controllers = [], check = async () => {}, nodes = 2 } = checked
   return {
     story: checked.story,

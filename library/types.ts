@@ -572,6 +572,11 @@ export interface Cluster extends AsyncDisposable {
     what: string | readonly ScenarioStep[],
     options?: ScenarioOptions,
   ): Promise<ScenarioReport[]>
+  /**
+   * Runs simulations that begin with this cluster as it is now; it goes on, untouched. Embedded clusters alone. Rejects as `simulate` does.
+   * Its nodes are those of the simulation.
+   */
+  simulate(options: Omit<SimulationOptions, 'nodes'>): Promise<readonly SimulatedRun[]>
   /** What happened in a namespace, in order: changes of objects and who made them, events, denied requests. */
   story(of?: { readonly namespace?: string | undefined }): Promise<string>
   stop(): Promise<void>

@@ -6,6 +6,7 @@ import { messageOf } from '../components/component-base/log.ts'
 import type { ChaosMix } from '../cluster/lab/chaos/chaos-mix.ts'
 import { partsOfEmbedded } from '../cluster/lab/chaos/chaos-parts.ts'
 import { planChaos } from '../cluster/lab/chaos/plan-chaos.ts'
+import type { ClusterImage } from '../embedded/cluster-image.ts'
 import { EmbeddedCluster } from '../embedded/embedded-cluster.ts'
 import { createJudge } from '../monitors/judge.ts'
 import type { Judge } from '../monitors/judge.ts'
@@ -26,7 +27,10 @@ export interface SimulatedPart {
 }
 
 export interface SimulationSpec {
+  /** Of a new cluster; an image has its own. */
   readonly nodes: number
+  /** What each run begins with. */
+  readonly image?: ClusterImage | undefined
   /** How long faults come. */
   readonly forMs: number
   readonly mix: ChaosMix
@@ -76,10 +80,16 @@ const nodeFlags = {
 /** The faults that the seed draws. */
 export function faultsOf(
   seed: number,
-  { nodes, forMs, mix, controllers, stopsEveryMs }: SimulationSpec,
+  { nodes, image, forMs, mix, controllers, stopsEveryMs }: SimulationSpec,
 ): readonly SimulatedFault[] {
   if (forMs === 0) return []
-  const parts = partsOfEmbedded(components, namesOf(nodes))
+  const parts =
+    image === undefined
+      ? partsOfEmbedded(components, namesOf(nodes))
+      : partsOfEmbedded(
+          image.options.components,
+          image.nodes.map(({ name }) => name),
+        )
   return [
     ...planChaos({ seed, forMs, mix, parts }),
     ...planStops({ seed, controllers: controllers.length, forMs, everyMs: stopsEveryMs }),
@@ -91,8 +101,27 @@ export async function runSimulation(
   spec: SimulationSpec,
   { seed, faults }: Pick<SimulatedRun, 'seed' | 'faults'>,
 ): Promise<SimulatedRun> {
-  const cluster = await EmbeddedCluster.start({
-    nodes: namesOf(spec.nodes).map((name) => ({ name, flags: nodeFlags })),
+  const cluster = await startSimulated(spec, seed)
+  const beganMs = cluster.clock.now()
+  const run = new Run(cluster, spec)
+  try {
+    await run.begin()
+    await run.tell({ seed, faults })
+    const { hash, commits } = run.history
+    const tookMs = cluster.clock.now() - beganMs
+    return { seed, faults, failure: run.failure, hash, commits, tookMs }
+  } finally {
+    await run.end()
+  }
+}
+
+async function startSimulated(
+  { nodes, image, latencyMs }: SimulationSpec,
+  seed: number,
+): Promise<EmbeddedCluster> {
+  if (image !== undefined) return await EmbeddedCluster.simulated(image, { seed, latencyMs })
+  return await EmbeddedCluster.start({
+    nodes: namesOf(nodes).map((name) => ({ name, flags: nodeFlags })),
     components,
     extraFlags: {},
     port: 0,
@@ -100,18 +129,8 @@ export async function runSimulation(
     startAtMs,
     initialState: undefined,
     restarts: true,
-    simulation: { latencyMs: spec.latencyMs },
+    simulation: { latencyMs },
   })
-  const run = new Run(cluster, spec)
-  try {
-    await run.begin()
-    await run.tell({ seed, faults })
-    const { hash, commits } = run.history
-    const tookMs = cluster.clock.now() - startAtMs
-    return { seed, faults, failure: run.failure, hash, commits, tookMs }
-  } finally {
-    await run.end()
-  }
 }
 
 function namesOf(nodes: number): string[] {

@@ -48,6 +48,10 @@ describe.each(['embedded', 'processes'] as const)('a cluster as a value, %s', (f
     expect(pods).toHaveLength(3)
     expect(cluster.kubeconfig({ user: 'jane' })).toContain(`server: ${cluster.server}`)
     expect(await cluster.logs('scheduler')).not.toEqual([])
+    if (form === 'embedded') return
+    await expect(cluster.simulate({ story: async () => {} })).rejects.toThrow(
+      'only embedded clusters can do this: start the cluster without form: processes',
+    )
   })
 
   it('stops a node and starts it again; adds one with labels and taints, and removes it', async () => {
