@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { defineFlags, flag, formatDuration } from '../components/component-base/flags.ts'
+import { importModule } from '../components/component-base/import-module.ts'
 import { messageOf } from '../components/component-base/log.ts'
 import { ClusterError } from '../cluster/cluster-error.ts'
 import { defineCommand, outputFlag } from '../cluster/cli/command.ts'
@@ -10,6 +11,7 @@ import type { CommandContext } from '../cluster/cli/command.ts'
 import { exitCodes } from '../cluster/cli/exit-codes.ts'
 import { styled } from '../cluster/cli/terminal.ts'
 import { shellWord } from '../cluster/shell-word.ts'
+import { loadTypescript } from '../scenarios/engine/typescript-command.ts'
 import { OptionError } from './option-error.ts'
 import { SimulationError } from './simulation-error.ts'
 import { simulate } from './simulate.ts'
@@ -23,7 +25,12 @@ const seedFlags = defineFlags({
   ...outputFlag,
 })
 
-/** The default export of a module: the options of `simulate`. Node runs TypeScript of which types can be erased. */
+/** What tsx makes of a module in a package that is not of ECMAScript modules: its exports are those of CommonJS. */
+function isWrapped(value: unknown): value is { readonly default: unknown } {
+  return typeof value === 'object' && value !== null && '__esModule' in value && 'default' in value
+}
+
+/** The default export of a module: the options of `simulate`. */
 async function optionsIn(file: string): Promise<SimulationOptions> {
   const path = resolve(file)
   if (!existsSync(path)) {
@@ -33,15 +40,16 @@ async function optionsIn(file: string): Promise<SimulationOptions> {
   }
   let module: { readonly default?: unknown }
   try {
-    module = (await import(pathToFileURL(path).href)) as typeof module
+    await loadTypescript(path)
+    module = (await importModule(pathToFileURL(path).href)) as typeof module
   } catch (error) {
     throw new ClusterError('usage', `${file} cannot be loaded: ${messageOf(error)}`, {
-      hint: 'Node loads it: TypeScript with types that can be erased, otherwise JavaScript',
+      hint: 'of TypeScript, Node alone erases types: install tsx for what is more',
       cause: error,
     })
   }
-  if (typeof module.default === 'object' && module.default !== null)
-    return module.default as SimulationOptions
+  const options = isWrapped(module.default) ? module.default.default : module.default
+  if (typeof options === 'object' && options !== null) return options as SimulationOptions
   throw new ClusterError('usage', `${file} has no default export with options of a simulation`, {
     hint: 'write: export default { story: async ({ client, sleep }) => { … } }',
   })
@@ -102,7 +110,8 @@ export const simulateCommand = defineCommand({
     const isJson = given.output === 'json'
     try {
       const runs = await simulate({ ...options, ...chosen, signal, onRun })
-      terminal.out(isJson ? `${JSON.stringify({ runs })}\n` : `${runs.length} seeds passed\n`)
+      const passed = `${runs.length} ${runs.length === 1 ? 'seed' : 'seeds'} passed\n`
+      terminal.out(isJson ? `${JSON.stringify({ runs })}\n` : passed)
       return exitCodes.ok
     } catch (error) {
       if (error instanceof OptionError) {

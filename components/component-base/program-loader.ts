@@ -17,8 +17,16 @@ type Body = (
   exports: Exports,
   require: (name: string) => unknown,
   importScript: (name: string) => Promise<unknown>,
-  importMeta: { readonly url: string; readonly filename: string; readonly dirname: string },
+  importMeta: ScriptMeta,
 ) => void
+
+interface ScriptMeta {
+  readonly url: string
+  readonly filename: string
+  readonly dirname: string
+  /** `import()` of this module: that of a script is experimental to Node. */
+  readonly importModule: (url: string) => Promise<unknown>
+}
 
 const requireBuiltin = createRequire(import.meta.url)
 
@@ -63,7 +71,12 @@ export class ProgramLoader {
       exports,
       (name) => (isScript(name) ? this.load(join(folder, name)) : requireBuiltin(name)),
       async (name) => this.load(join(folder, name)),
-      { url: pathToFileURL(file).href, filename: file, dirname: folder },
+      {
+        url: pathToFileURL(file).href,
+        filename: file,
+        dirname: folder,
+        importModule: async (url) => (await import(url)) as unknown,
+      },
     )
     return exports
   }

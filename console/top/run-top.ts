@@ -6,6 +6,7 @@ import { formatYaml } from '../../cluster/yaml.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import { aborted } from '../../components/component-base/aborted.ts'
+import { importModule } from '../../components/component-base/import-module.ts'
 import { humanDuration } from '../../components/machinery/values/duration.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import { workerFile } from '../../components/component-base/worker-file.ts'
@@ -145,7 +146,7 @@ async function lost(connection: ConnectionWatch, options: TopOptions, signal: Ab
 
 async function loadScreen(): Promise<(screen: ShownScreen) => TopScreen> {
   const url = workerFile(import.meta.url, 'top-screen').href
-  const module = (await import(url)) as { openScreen: (screen: ShownScreen) => TopScreen }
+  const module = (await importModule(url)) as { openScreen: (screen: ShownScreen) => TopScreen }
   return module.openScreen
 }
 

@@ -14,9 +14,12 @@ const sources = [
   'certs',
   'embedded',
   'envtest',
+  'explore',
   'library',
+  'monitors',
   'scenarios/engine',
   'scripts',
+  'simulation',
 ]
 
 /** The file that says how `name` ended, once it has. */

@@ -1,4 +1,5 @@
 /** `skiff simulate`: what it says of a seed that fails, and to wrong use; and a controller that is stopped between its writes. */
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +8,7 @@ import { runCommand } from '../../cluster/cli/command.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { simulateCommand } from '../../library/simulate-command.ts'
 import { planStops } from '../../simulation/controller-stops.ts'
+import { builtOnce } from '../e2e/built.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const file = fileURLToPath(new URL('stopped.simulation.ts', import.meta.url))
@@ -43,6 +45,8 @@ describe('skiff simulate', () => {
     expect(failed.kind).toBe('check')
     expect(failed.run.faults).toEqual([expect.stringMatching(/controller 1 is stopped after/)])
     expect(failed.again).toBe(`skiff simulate ${file} --seed 1`)
+    const again = await run([file, '--seed', '1', '-o', 'json'])
+    expect(JSON.parse(again.out)).toEqual(JSON.parse(out))
   })
 
   it.each([
@@ -52,6 +56,30 @@ describe('skiff simulate', () => {
     [[file, '--seed', '1'], { SIMULATION_SEED: '2' }, 'cannot be combined with SIMULATION_SEED'],
   ])('rejects wrong use: %j', async (words, environment, message) => {
     await expect(run(words, environment)).rejects.toThrow(message)
+  })
+
+  it('loads TypeScript with tsx, where that is installed', async () => {
+    await builtOnce()
+    // Where Skiff is installed, tsx is beside it.
+    const typescript = join(temporaryFolder('simulate-tsx'), 'enum.simulation.ts')
+    writeFileSync(
+      typescript,
+      `enum Name { app = 'app' }
+export default {
+  for: 0,
+  seeds: 1,
+  story: async ({ client }) => {
+    await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: Name.app } })
+  },
+}
+`,
+    )
+    const program = fileURLToPath(new URL('../../bin/skiff.js', import.meta.url))
+    const out = execFileSync(process.execPath, [program, 'simulate', typescript], {
+      stdio: 'pipe',
+      encoding: 'utf8',
+    })
+    expect(out).toBe('1 seed passed\n')
   })
 
   it('rejects a module without options, and one whose options are invalid', async () => {
