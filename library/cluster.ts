@@ -117,7 +117,7 @@ function storyCalls(form: ClusterForm): Pick<Cluster, 'scenario' | 'simulate'> {
     },
     simulate: async (given) => {
       const { checkSimulation } = await import('./simulation-options.ts')
-      const { simulateFrom } = await import('./simulate.ts')
+      const { simulateFrom } = await import('./simulate-seeds.ts')
       return await simulateFrom(checkSimulation(given, true), await form.image())
     },
   }

@@ -8,6 +8,7 @@ export const libraryBundles: BundleGroup = {
   vitest: 'library/fixtures/vitest.ts',
   'node-test': 'library/fixtures/node-test.ts',
   jest: 'library/fixtures/jest.ts',
+  explore: 'explore/index.ts',
 }
 
 /** The screen of `skiff top`: a module, because Ink and what it needs have top-level await. */

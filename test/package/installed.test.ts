@@ -98,6 +98,23 @@ describe('npm', () => {
     expect(await project.run(process.execPath, ['start.js'])).toBe('node-1\n')
   })
 
+  test('a program explores a function with it', async () => {
+    project.write(
+      'explore.js',
+      `
+import { explore } from 'kube-skiff/explore'
+const controller = async ({ client, signal }) => {
+  await client.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'kept' } })
+  await new Promise((resolve) => signal.addEventListener('abort', resolve))
+}
+const steps = [{ create: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } } }]
+const plans = await explore({ controller, story: { steps }, plans: ['kill'], jobs: 1 })
+console.log(plans.map(({ outcome }) => outcome).join())
+`,
+    )
+    expect(await project.run(process.execPath, ['explore.js'])).toBe('passed,passed\n')
+  })
+
   test('a CommonJS program requires it', async () => {
     project.write('main.cjs', "console.log(typeof require('kube-skiff').startCluster)")
     expect(await project.run(process.execPath, ['main.cjs'])).toBe('function\n')
