@@ -54,8 +54,13 @@ function startFunction(
     kill: async () => {
       stopping.abort(new Error('the controller is killed'))
       killed.resolve('was killed')
-      const isOver = await Promise.race([working, systemClock.sleep(mostMs).then(() => undefined)])
-      if (isOver === undefined) onStuck()
+      const late = Promise.withResolvers<void>()
+      const cancel = systemClock.after(mostMs, () => {
+        onStuck()
+        late.resolve()
+      })
+      await Promise.race([working, late.promise])
+      cancel()
     },
     output: () => (failure === undefined ? [] : [failure]),
     outputBytes: 0,
