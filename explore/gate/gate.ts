@@ -17,6 +17,7 @@ import type { ObjectMeta } from '../../components/machinery/objects/object.ts'
 import type { PlannedFault } from '../planned-fault.ts'
 import { Interference, takesOldView } from './interference.ts'
 import type { RequestFate } from './interference.ts'
+import { namedBody } from './named-body.ts'
 import { isWrite, targetOf } from './target.ts'
 import type { Target } from './target.ts'
 import { Traffic } from './traffic.ts'
@@ -90,7 +91,6 @@ function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString()) as unknown
   } catch {
-    // YAML, protobuf or nothing: then the path alone says what the request is about.
     return undefined
   }
 }
@@ -288,7 +288,7 @@ export class Gate {
     this.#hasSpoken = true
     const body = await request.body(mostBodyBytes)
     const url = new URL(request.url, this.#options.server)
-    const target = targetOf(request.method, url, parsed(body))
+    const target = targetOf(request.method, url, namedBody(body))
     const { delayMs } = this.#interference
     if (delayMs > 0) await this.#options.clock.sleep(delayMs, request.signal)
     if (target === undefined) return await this.#passOn(request, url, body)

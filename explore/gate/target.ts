@@ -64,7 +64,7 @@ function nameIn(body: unknown): string {
   const { name, generateName } =
     (body as { metadata?: { name?: string; generateName?: string } } | undefined)?.metadata ?? {}
   if (name !== undefined && name !== '') return name
-  return generateName === undefined ? '' : `${generateName}*`
+  return generateName === undefined || generateName === '' ? '' : `${generateName}*`
 }
 
 /** `create configmaps default/web`, `list pods`. */
