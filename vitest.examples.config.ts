@@ -9,8 +9,8 @@ export default defineConfig({
       'test/examples/*.test.ts',
       'test/clients/{go,go-chaos,etcd-releases,upstream-storage}.test.ts',
     ],
-    // Compilers take every core.
-    fileParallelism: false,
+    // Compilers take every core, and explorations mostly wait.
+    maxWorkers: 2,
     // The first build of an example's libraries takes minutes on a small machine.
     testTimeout: 1_200_000,
     hookTimeout: 1_200_000,
