@@ -1,9 +1,9 @@
 /** Ending a pod on purpose: the DisruptionTarget condition says why, then the pod is deleted (KEP-3329). */
 import type { Pod } from '../api/generated/types.ts'
 import type { ResourceClient } from '../client/resource-client.ts'
+import { isGone } from '../client/is-gone.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { timestamp } from '../component-base/clock.ts'
-import { isStatusError } from '../machinery/objects/status-error.ts'
 import { withPodCondition } from './pod-state.ts'
 
 export interface Disruption {
@@ -52,6 +52,6 @@ export async function disruptPod(pod: Pod, options: Disruption): Promise<void> {
       ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     })
   } catch (error) {
-    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+    if (!isGone(error)) throw error
   }
 }

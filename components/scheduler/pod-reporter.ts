@@ -1,10 +1,10 @@
 /** PodReporter: the scheduler's writes about pods besides bindings: conditions, events and preemptions. */
 import type { Pod, PodCondition } from '../api/generated/types.ts'
 import type { ResourceClient } from '../client/resource-client.ts'
+import { isGone } from '../client/is-gone.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { timestamp } from '../component-base/clock.ts'
 import { splitKey } from '../machinery/objects/object.ts'
-import { isStatusError } from '../machinery/objects/status-error.ts'
 import type { PodInfo } from './pod-info.ts'
 import { schedulerNameOf } from './waiting-pod.ts'
 
@@ -117,7 +117,7 @@ async function preempt(
     await pods.delete(splitKey(victim.key), { preconditions: { uid: victim.uid } })
   } catch (error) {
     // The victim is gone already.
-    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+    if (!isGone(error)) throw error
   }
   record(schedulerNameOf(by.pod), victim.pod, {
     type: 'Normal',
@@ -137,6 +137,6 @@ async function patchStatus(
     await pods.patch(splitKey(info.key), patch, { type: 'strategic', subresource: 'status' })
   } catch (error) {
     // The pod is gone, or another has its name: the condition concerns no pod any more.
-    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+    if (!isGone(error)) throw error
   }
 }

@@ -1,6 +1,7 @@
 /** Simulations of the whole control plane under faults, with all monitors on, seed after seed. */
 import { simulate } from '../../library/index.ts'
 import { deploymentStory } from '../../test/simulation/deployment-story.ts'
+import { workloadsStory } from '../../test/simulation/workloads-story.ts'
 import type { Part } from './part.ts'
 
 export const simulationSoak: Part = {
@@ -11,7 +12,8 @@ export const simulationSoak: Part = {
     let runs = 0
     let commits = 0
     for (; Date.now() < until; runs += 1) {
-      const [run] = await simulate({ ...deploymentStory, seed: (seed * 10_000 + runs) % 2 ** 32 })
+      const story = runs % 2 === 0 ? deploymentStory : workloadsStory
+      const [run] = await simulate({ ...story, seed: (seed * 10_000 + runs) % 2 ** 32 })
       commits += run?.commits ?? 0
     }
     return { runs, note: `${commits} writes` }

@@ -16,6 +16,7 @@ import type { Result } from '../../client/controller.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import { isGone } from '../../client/is-gone.ts'
 import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import { claimKeysOf, indexByClaim, podsOfClaim } from '../claim-pods.ts'
@@ -177,7 +178,7 @@ async function detachUnwanted(
     try {
       await attachmentClient.delete({ name }, { preconditions: { uid: metadata.uid ?? '' } })
     } catch (error) {
-      if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+      if (!isGone(error)) throw error
     }
   }
 }

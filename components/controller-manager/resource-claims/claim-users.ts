@@ -9,6 +9,7 @@ import type {
 import { TerminalError } from '../../client/controller.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import { isGone } from '../../client/is-gone.ts'
 import { controllerOf, keyOf, splitKey } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import { isTerminal } from '../pod-state.ts'
@@ -111,6 +112,6 @@ async function deleteUnneeded(
   try {
     await claimClient.delete(splitKey(keyOf(claim)), { preconditions: { uid } })
   } catch (error) {
-    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+    if (!isGone(error)) throw error
   }
 }

@@ -18,10 +18,10 @@ import type { Result } from '../../client/controller.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import { isGone } from '../../client/is-gone.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { isStatusError } from '../../machinery/objects/status-error.ts'
 import { copyJson } from '../../machinery/values/json-copy.ts'
 import { controllerReference } from '../claim.ts'
 import type { OwnWrites } from '../own-writes.ts'
@@ -194,7 +194,7 @@ async function writeStatuses(
     })
   } catch (error) {
     // The pod is gone, or another has its name.
-    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+    if (!isGone(error)) throw error
   }
 }
 

@@ -5,6 +5,7 @@ import type { Secret, ServiceAccount } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import { isGone } from '../../client/is-gone.ts'
 import { StartError } from '../../component-base/component.ts'
 import type { Log } from '../../component-base/log.ts'
 import { deepEqual, splitKey } from '../../machinery/objects/object.ts'
@@ -172,7 +173,7 @@ async function deleteOrphan(
     await secrets.delete(splitKey(key), { ...preconditions, signal })
     log.info('token of a deleted service account removed', { secret: key })
   } catch (error) {
-    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+    if (!isGone(error)) throw error
   }
 }
 

@@ -2,10 +2,10 @@
 import type { Pod, PodStatus } from '../../api/generated/types.ts'
 import type { InformerEvent } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import { isGone } from '../../client/is-gone.ts'
 import type { Gate } from '../../component-base/gate.ts'
 import type { ObjectMeta } from '../../machinery/objects/object.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
-import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { AdmitPod, Rejection } from './pod-admission.ts'
 import type { FoundContainer, PodWorkerOptions } from './pod-worker.ts'
 import { PodWorker } from './pod-worker.ts'
@@ -36,7 +36,7 @@ export function podWrites(
         await gate(() => pods.patch(refOf(metadata), patch, how))
         return 'written'
       } catch (error) {
-        if (isStatusError(error, 'NotFound', 'Conflict')) return 'gone'
+        if (isGone(error)) return 'gone'
         throw error
       }
     },
@@ -47,7 +47,7 @@ export function podWrites(
         const how = { gracePeriodSeconds: 0, ...preconditions }
         await gate(() => pods.delete(refOf(metadata), how))
       } catch (error) {
-        if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+        if (!isGone(error)) throw error
       }
     },
   }
