@@ -77,12 +77,14 @@ function seedsOf(
   return seeds > 0 ? { seeds, seed: undefined } : {}
 }
 
+const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
 function printRun({ terminal }: CommandContext, run: SimulatedRun, hasPassed: boolean): void {
   const colors = terminal.errColors
   const sign = hasPassed ? styled('✓', 'green', colors) : styled('✗', 'red', colors)
   const took = styled(`(${formatDuration(run.tookMs)} of the cluster’s time)`, 'dim', colors)
   terminal.err(
-    `  ${sign} seed ${run.seed}: ${run.faults.length} faults, ${run.commits} writes ${took}\n`,
+    `  ${sign} seed ${run.seed}: ${counted(run.faults.length, 'fault')}, ${counted(run.commits, 'write')} ${took}\n`,
   )
   if (!hasPassed) terminal.err('running it again with fewer of its faults\n')
 }
@@ -110,7 +112,7 @@ export const simulateCommand = defineCommand({
     const isJson = given.output === 'json'
     try {
       const runs = await simulate({ ...options, ...chosen, signal, onRun })
-      const passed = `${runs.length} ${runs.length === 1 ? 'seed' : 'seeds'} passed\n`
+      const passed = `${counted(runs.length, 'seed')} passed\n`
       terminal.out(isJson ? `${JSON.stringify({ runs })}\n` : passed)
       return exitCodes.ok
     } catch (error) {
