@@ -11,6 +11,7 @@ import { credentialProfile, issue } from '../../certs/pki.ts'
 import type { Credential, CredentialName } from '../../certs/pki.ts'
 import { clientProfile, nodeSubject } from '../../certs/profiles.ts'
 import type { Profile } from '../../certs/profiles.ts'
+import type { ComponentStatus } from '../control-protocol.ts'
 import type { CertificateFault } from '../lab/fault-spec.ts'
 import type { NamedFault } from '../lab/levers.ts'
 import { cannotHold } from '../lab/no-such-part.ts'
@@ -103,14 +104,23 @@ export async function holdCertificate(
     pids.set(component.spec.name, component.status().pid)
     await component.kill()
   }
+  const changed = ({ name, pid }: ComponentStatus): void => {
+    if (pid === undefined || !pids.has(name) || pids.get(name) === pid) return
+    pids.set(name, pid)
+    fired += 1
+  }
+  // Nobody was told of the processes that have started before this function has ended.
+  const look = (): void => {
+    for (const component of components) changed(component.status())
+  }
   return {
-    fired: async () => fired,
-    changed: ({ name, pid }) => {
-      if (pid === undefined || !pids.has(name) || pids.get(name) === pid) return
-      pids.set(name, pid)
-      fired += 1
+    fired: async () => {
+      look()
+      return fired
     },
+    changed,
     end: async () => {
+      look()
       pids.clear()
       for (const component of components) {
         at.components.override(component.spec.name, undefined)

@@ -231,7 +231,7 @@ describe('faults', () => {
   ] as const)(
     'of a certificate that is %s make every client turn away from the API server',
     async (is, code) => {
-      expect(await failureOfHandshake()).toBeUndefined()
+      await eventually(async () => expect(await failureOfHandshake()).toBeUndefined(), 30_000)
       const fired = await broken(
         { kind: 'certificate', fault: { part: 'api-server', is } },
         async () =>
