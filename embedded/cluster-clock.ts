@@ -4,6 +4,7 @@ import type { Clock } from '../components/component-base/clock.ts'
 import { FollowedClock } from '../components/component-base/followed-clock.ts'
 import { nextTurn } from '../components/component-base/next-turn.ts'
 import type { TimeSetting } from '../components/component-base/time-setting.ts'
+import type { TimerMark } from '../components/component-base/timers.ts'
 import { patienceMs } from '../components/component-base/under-way.ts'
 import type { UnderWay } from '../components/component-base/under-way.ts'
 import { ClusterTime } from '../cluster/lab/cluster-time.ts'
@@ -33,6 +34,8 @@ export class ClusterClock implements TimeFollowers {
   readonly time: ClusterTime
   /** Whether faults keep work back until time goes on, so that waiting for all of it would be in vain. */
   keepsBack: () => boolean = () => false
+  /** Whether an advance may pass over times in which there is upkeep alone. */
+  mayRest: () => boolean = () => true
 
   /** `underWay`: work that an advance waits for before time goes on. `speed`: 0 for a clock that stands still from the start. */
   constructor(
@@ -88,12 +91,17 @@ export class ClusterClock implements TimeFollowers {
       now: () => clock.now(),
       elapsed: () => clock.elapsed(),
       isReal: () => clock.isReal(),
+      rested: () => clock.rested(),
       sleep: (ms, signal) => timers.sleep(ms, signal),
       after: (ms, callback) => timers.after(ms, callback),
       ...drawing,
     })
-    const timers = (isBackground: boolean) => clock.marked({ isBackground, owner: part })
-    return { ...timeOf(timers(false)), background: timeOf(timers(true)) }
+    const marked = (mark: TimerMark): Clock => timeOf(clock.marked({ ...mark, owner: part }))
+    return {
+      ...marked({ isBackground: false }),
+      background: marked({ isBackground: true }),
+      upkeep: marked({ isBackground: true, isUpkeep: true }),
+    }
   }
 
   #uuid(sequence: string): string {
@@ -140,8 +148,8 @@ export class ClusterClock implements TimeFollowers {
     this.#clock.set(setting)
     this.#clock.fireDue()
     await this.settled()
-    const { dueMs, awaited } = this.#clock
-    return { dueMs, awaited }
+    const { dueMs, awaited, restlessMs } = this.#clock
+    return { dueMs, awaited, restlessMs }
   }
 
   /** All of its components share this clock. */

@@ -113,6 +113,7 @@ export class EmbeddedCluster {
     this.chaos = new Chaos({ faults: this.lab, clock: labClock, parts })
     // Of one fault after the other of a chaos something is left that waits for time, also once the fault has ended.
     this.#clock.keepsBack = () => this.lab.keepsBack || this.chaos.isUnderWay
+    this.#clock.mayRest = () => this.lab.isEmpty && !this.chaos.isUnderWay
     this.#store = createMemoryStore()
     this.#config = {
       name: 'embedded',

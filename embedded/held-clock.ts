@@ -59,5 +59,10 @@ function over(base: Clock, life: ComponentLife): Clock {
 
 export function heldClock(base: Clock, life: ComponentLife): Clock {
   const held = over(base, life)
-  return base.background === undefined ? held : { ...held, background: over(base.background, life) }
+  const { background, upkeep } = base
+  return {
+    ...held,
+    ...(background === undefined ? {} : { background: over(background, life) }),
+    ...(upkeep === undefined ? {} : { upkeep: over(upkeep, life) }),
+  }
 }

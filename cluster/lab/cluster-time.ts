@@ -12,6 +12,8 @@ export interface DueTimers {
   readonly dueMs: number | undefined
   /** Of those that neither recur nor are deadlines. */
   readonly awaited: AwaitedTimer | undefined
+  /** When the first is due that is no upkeep; Infinity without one. Undefined: nobody knows. */
+  readonly restlessMs?: number | undefined
 }
 
 /** The components of a cluster, as far as they follow its time. */
@@ -20,6 +22,8 @@ export interface TimeFollowers {
   set(setting: TimeSetting): Promise<void>
   /** Sets the time and fires what is due. Resolves with what is due next, when nothing that follows from it is under way any more. */
   fireDue(setting: TimeSetting): Promise<DueTimers>
+  /** Whether upkeep may come late now. Undefined: never. */
+  mayRest?(): boolean
   /** What the authority's own process shows. It never goes back, so it may be later than the time of a setting. */
   now?(): number
   /** Components that do not follow. */
@@ -32,6 +36,10 @@ const [slowest, fastest] = [0.01, 1000]
 const paceMs = 10
 /** What was not done in time is not made up for: the cluster is slower then. */
 const mostBehindMs = 50
+/** A node that is not heard of is noticed in this time, and so is what else upkeep fails to keep. */
+const restAfterMs = 30_000
+/** All upkeep comes in time again before anything else happens. */
+const wakeBeforeMs = 20_000
 const settleDefaults = { idleMs: 10_000, mostMs: 3_600_000 }
 
 export class ClusterTime implements LabTime {
@@ -217,8 +225,8 @@ export class ClusterTime implements LabTime {
     await this.#set(this.#standing(ms))
   }
 
-  async #fireAt(ms: number): Promise<DueTimers> {
-    this.#setting = this.#standing(ms)
+  async #fireAt(ms: number, how: Pick<TimeSetting, 'isRest'> = {}): Promise<DueTimers> {
+    this.#setting = { ...this.#standing(ms), ...how }
     return await this.#followers.fireDue(this.#setting)
   }
 
@@ -234,12 +242,21 @@ export class ClusterTime implements LabTime {
     }
   }
 
-  /** From one due timer to the next. */
+  /** From one due timer to the next. Where only upkeep is due for long, most of that time is passed over: it would change nothing. */
   async #moveTo(endMs: number, signal: AbortSignal | undefined): Promise<void> {
     let next = await this.#fireAt(this.nowMs)
+    let quietSinceMs = this.nowMs
     while (next.dueMs !== undefined && next.dueMs <= endMs) {
       this.#throwIfEnded(signal)
-      next = await this.#fireAt(next.dueMs)
+      const { dueMs, restlessMs = dueMs } = next
+      if (restlessMs <= dueMs) quietSinceMs = dueMs
+      const wakeMs = Math.min(restlessMs, endMs) - wakeBeforeMs
+      const isQuiet =
+        this.nowMs - quietSinceMs >= restAfterMs && this.#followers.mayRest?.() === true
+      next =
+        isQuiet && wakeMs > dueMs
+          ? await this.#fireAt(wakeMs, { isRest: true })
+          : await this.#fireAt(dueMs)
     }
     await this.#standAt(endMs)
   }

@@ -98,6 +98,11 @@ export class FaultBoard implements LabFaults {
     return this.#entries.some(({ ended, spec }) => ended === undefined && keepsBack(spec))
   }
 
+  /** Whether no fault is active. */
+  get isEmpty(): boolean {
+    return this.#entries.every(({ ended }) => ended !== undefined)
+  }
+
   /** Resolves when what was begun so far is done: ends that were due, too. */
   async settled(): Promise<void> {
     let last: Promise<unknown>

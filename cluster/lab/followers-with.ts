@@ -5,9 +5,13 @@ import type { DueTimers, TimeFollowers } from './cluster-time.ts'
 /** `settled` resolves when what the clock's timers began is done. */
 export function followersWith(
   followers: TimeFollowers,
-  own: { readonly clock: FollowedClock; readonly settled: () => Promise<void> },
+  own: {
+    readonly clock: FollowedClock
+    readonly settled: () => Promise<void>
+    readonly mayRest: () => boolean
+  },
 ): TimeFollowers {
-  const { clock, settled } = own
+  const { clock, settled, mayRest } = own
   return {
     set: async (setting) => {
       clock.set(setting)
@@ -19,9 +23,15 @@ export function followersWith(
       await settled()
       const next = await followers.fireDue(setting)
       const due = [next.dueMs, clock.dueMs].filter((ms) => ms !== undefined)
-      // Nothing waits for the end of a fault.
-      return { dueMs: due.length === 0 ? undefined : Math.min(...due), awaited: next.awaited }
+      const { awaited, restlessMs } = next
+      return {
+        dueMs: due.length === 0 ? undefined : Math.min(...due),
+        // Nothing waits for the end of a fault.
+        awaited,
+        ...(restlessMs === undefined ? {} : { restlessMs: Math.min(restlessMs, clock.restlessMs) }),
+      }
     },
+    mayRest,
     now: () => clock.now(),
     get apart() {
       return followers.apart

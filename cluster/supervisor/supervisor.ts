@@ -6,9 +6,11 @@ import { ClusterError } from '../cluster-error.ts'
 import type { ClusterEnd, ControlHandlers, ControlMethod } from '../control-protocol.ts'
 import { writeClusterConfig } from '../plan/cluster-config.ts'
 import type { ClusterConfig } from '../plan/cluster-config.ts'
+import type { Clock } from '../../components/component-base/clock.ts'
 import { FollowedClock } from '../../components/component-base/followed-clock.ts'
 import { checkFault } from '../lab/check-fault.ts'
 import { ClusterTime } from '../lab/cluster-time.ts'
+import type { TimeFollowers } from '../lab/cluster-time.ts'
 import { Chaos } from '../lab/chaos/chaos.ts'
 import type { ChaosParts } from '../lab/chaos/chaos-parts.ts'
 import { answerChaos } from '../lab/chaos/chaos-request.ts'
@@ -201,20 +203,43 @@ function partsOf(components: ComponentSet): ChaosParts {
   return { form: 'processes', parts: all }
 }
 
+/** What may keep a cluster from resting. */
+interface Whole {
+  readonly components: ComponentSet
+  readonly faults: FaultBoard
+  readonly chaos: Chaos
+}
+
+/** Whether all components run, follow the clock, and nothing is broken on purpose: then upkeep fails nowhere. */
+function isWhole({ components, faults, chaos }: Whole, { apart }: TimeFollowers): boolean {
+  if (!faults.isEmpty || chaos.isUnderWay || apart.length > 0) return false
+  return [...components.all()].every((component) => component.status().state === 'ready')
+}
+
+/** `whole` is asked while time is advanced. */
+function timeOf(
+  followers: TimeFollowers,
+  { clock, faultClock }: { readonly clock: Clock; readonly faultClock: FollowedClock },
+  whole: () => Whole,
+): ClusterTime {
+  const settled = (): Promise<void> => whole().faults.settled()
+  const mayRest = (): boolean => isWhole(whole(), followers)
+  const own = { clock: faultClock, settled, mayRest }
+  return new ClusterTime(followersWith(followers, own), { clock })
+}
+
 /** Plans the components and watches their pulse; none starts before the call `start`. */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, paths, clock, log, ends } = options
   const followers = new ComponentFollowers(() => components.all(), clock)
   const faultClock = new FollowedClock(clock)
-  const settled = (): Promise<void> => faults.settled()
-  const time = new ClusterTime(followersWith(followers, { clock: faultClock, settled }), { clock })
+  const time = timeOf(followers, { clock, faultClock }, () => ({ components, faults, chaos }))
   const environmentOf = (name: string) => ({
     ...followers.environmentOf(name),
     ...levers.environmentOf(name),
   })
   const components = new ComponentSet({ ...options, cluster: config, environmentOf })
   for (const spec of planCluster(config, paths)) components.add(spec)
-  const { canPause } = options.processControl
   const levers = new ProcessLevers({
     config,
     paths,
@@ -223,7 +248,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     clock,
     clusterClock: faultClock,
     log,
-    canPause,
+    canPause: options.processControl.canPause,
   })
   const faults = new FaultBoard(levers, { clock: faultClock, log })
   const chaos = new Chaos({ faults, clock: faultClock, parts: () => partsOf(components) })

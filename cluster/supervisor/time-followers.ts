@@ -201,5 +201,6 @@ function next(answers: readonly Answer[]): DueTimers {
   const awaited = answers
     .flatMap((one) => (one.awaited === null ? [] : [{ ...one.awaited, owner: one.name }]))
     .toSorted((a, b) => a.dueMs - b.dueMs)[0]
-  return { dueMs: due.length === 0 ? undefined : Math.min(...due), awaited }
+  const restlessMs = Math.min(...answers.map((one) => one.restlessMs ?? Infinity))
+  return { dueMs: due.length === 0 ? undefined : Math.min(...due), awaited, restlessMs }
 }

@@ -21,6 +21,8 @@ export interface Result {
   readonly requeueAfterMs?: number
   /** What led to this is still to be acted on: the next time has the same cause. */
   readonly isPutOff?: boolean
+  /** Nothing is expected to have changed by then: it is a look. */
+  readonly isUpkeep?: boolean
 }
 
 export type Reconciler = (key: string, signal: AbortSignal) => Promise<Result | void>
@@ -108,10 +110,10 @@ export async function runController(
     else log.error('reconcile failed; trying again', { ...fields, error })
     queue.addRateLimited(key)
   }
-  const again = (key: string, { requeueAfterMs, isPutOff }: Result): void => {
+  const again = (key: string, { requeueAfterMs, isPutOff, isUpkeep }: Result): void => {
     if (requeueAfterMs === undefined) return
     const cause = isPutOff === true ? queue.causeOf(key) : requeueCause
-    withCause(cause, () => queue.addAfter(key, requeueAfterMs))
+    withCause(cause, () => queue.addAfter(key, requeueAfterMs, isUpkeep))
   }
   const work = async (): Promise<void> => {
     for (let key = await queue.next(); key !== undefined; key = await queue.next()) {

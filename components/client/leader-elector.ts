@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { microTimestamp } from '../component-base/clock.ts'
-import { backgroundOf } from '../component-base/clock.ts'
+import { backgroundOf, upkeepOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { messageOf } from '../component-base/log.ts'
 import type { Log } from '../component-base/log.ts'
@@ -169,8 +169,11 @@ async function renew(
     Math.min(clock.now() + renewDeadlineMs, sentAtMs + leaseDurationMs)
   let leadsUntilMs = heldUntil(acquired.sentAtMs)
   while (!leading.aborted) {
-    await backgroundOf(clock).sleep(retryPeriodMs, leading)
+    const restedMs = clock.rested?.() ?? 0
+    await upkeepOf(clock).sleep(retryPeriodMs, leading)
     const sentAtMs = clock.now()
+    // Nobody took the lease while the cluster rested: whoever waits for it keeps the cluster awake.
+    leadsUntilMs += (clock.rested?.() ?? 0) - restedMs
     // A clock that was set back prolongs nothing.
     leadsUntilMs = Math.min(leadsUntilMs, sentAtMs + renewDeadlineMs)
     const leftMs = leadsUntilMs - sentAtMs

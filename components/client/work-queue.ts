@@ -3,13 +3,13 @@
  * added while it is worked on comes again afterwards (model: client-go util/workqueue).
  */
 import { backoffDelay } from '../component-base/backoff.ts'
-import type { Clock } from '../component-base/clock.ts'
+import { upkeepOf, type Clock } from '../component-base/clock.ts'
 import { carryCause, currentCause, retryCause, withCause, type Cause } from './cause.ts'
 
 export interface WorkQueue {
   add(key: string): void
-  /** Adds the key once `ms` have passed; the earliest of several such calls counts. */
-  addAfter(key: string, ms: number): void
+  /** Adds the key once `ms` have passed; the earliest of several such calls counts. `isUpkeep`: it may come late, as `Clock.upkeep` says. */
+  addAfter(key: string, ms: number, isUpkeep?: boolean): void
   /** Adds the key after its own growing delay, and after the rate limit all retries share. */
   addRateLimited(key: string): void
   /** Ends the key's growing delay: call it after a success. */
@@ -63,10 +63,10 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const keys = createKeyQueue(observer)
   const delays = createDelays(clock, keys.add)
   const retries = createRetryLimiter(options)
-  const addAfter = (key: string, ms: number): void => {
+  const addAfter = (key: string, ms: number, isUpkeep = false): void => {
     if (keys.isShutDown) return
     if (ms <= 0) keys.add(key)
-    else delays.add(key, ms)
+    else delays.add(key, ms, isUpkeep)
   }
   return {
     add: keys.add,
@@ -183,7 +183,7 @@ function createKeyQueue(observer: WorkQueueObserver | undefined) {
 function createDelays(clock: Clock, add: (key: string) => void) {
   const delayed = new Map<string, { readonly at: number; readonly cancel: () => void }>()
   return {
-    add: (key: string, ms: number): void => {
+    add: (key: string, ms: number, isUpkeep: boolean): void => {
       const at = clock.now() + ms
       const earlier = delayed.get(key)
       if (earlier !== undefined && earlier.at <= at) return
@@ -192,7 +192,7 @@ function createDelays(clock: Clock, add: (key: string) => void) {
         delayed.delete(key)
         add(key)
       })
-      const cancel = clock.after(ms, fire)
+      const cancel = (isUpkeep ? upkeepOf(clock) : clock).after(ms, fire)
       delayed.set(key, { at, cancel })
     },
     clear: (): void => {

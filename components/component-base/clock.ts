@@ -19,6 +19,13 @@ export interface Clock {
   isReal?(): boolean
   /** The same clock, for what recurs as long as the process runs, and for deadlines: `settle` does not wait for it. Undefined: there is no such difference. */
   readonly background?: Clock
+  /**
+   * The same clock, for what keeps things as they are, such as renewals, bookmarks and looks: an advance over a time in which nothing else
+   * happens fires it once, late, at the end of that time. Undefined: it is always in time.
+   */
+  readonly upkeep?: Clock
+  /** How long the clock's cluster has rested so far, in milliseconds of its time: what is to last does not count that. Undefined: it never rests. */
+  rested?(): number
   /** Real time, for deadlines of the network. Undefined: there is no other time. */
   readonly real?: Clock
 }
@@ -26,6 +33,11 @@ export interface Clock {
 /** The clock for what recurs, and for deadlines. */
 export function backgroundOf(clock: Clock): Clock {
   return clock.background ?? clock
+}
+
+/** The clock for what keeps things as they are. */
+export function upkeepOf(clock: Clock): Clock {
+  return clock.upkeep ?? backgroundOf(clock)
 }
 
 /** The clock for deadlines of the network, which pass while the cluster's time stands still. */

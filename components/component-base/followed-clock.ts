@@ -27,6 +27,7 @@ export class FollowedClock implements Clock {
   /** What time it was when the setting came: a setting from a little earlier does not set it back. */
   #leastMs = -Infinity
   #elapsed = { ms: 0, baseMs: 0 }
+  #restedMs = 0
   readonly #timers = new Timers()
   readonly #sleeps = new AbortableWaits()
   readonly #baseTimers = new Set<BaseTimer>()
@@ -35,20 +36,24 @@ export class FollowedClock implements Clock {
   #isEnded = false
   /** The same time; what it waits for recurs, or is a deadline. */
   readonly background: Clock
+  readonly upkeep: Clock
   readonly real: Clock
 
   constructor(base: Clock, setting: TimeSetting | undefined = undefined) {
     this.#base = base
     this.real = base
-    this.background = {
+    const withMark = (mark: TimerMark): Clock => ({
       now: () => this.now(),
       elapsed: () => this.elapsed(),
       isReal: () => this.isReal(),
-      ...this.marked({ isBackground: true }),
+      rested: () => this.#restedMs,
+      ...this.marked(mark),
       random: () => base.random(),
       uuid: () => base.uuid(),
       randomBytes: (length) => base.randomBytes(length),
-    }
+    })
+    this.background = withMark({ isBackground: true })
+    this.upkeep = withMark({ isBackground: true, isUpkeep: true })
     if (setting === undefined) return
     this.set(setting)
     // No time was drawn before it.
@@ -66,6 +71,10 @@ export class FollowedClock implements Clock {
 
   isReal(): boolean {
     return this.#setting === undefined || isRealTime(this.#setting)
+  }
+
+  rested(): number {
+    return this.#restedMs
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -106,6 +115,11 @@ export class FollowedClock implements Clock {
     return this.#timers.awaited
   }
 
+  /** When the next timer is due that is no upkeep; Infinity without one. */
+  get restlessMs(): number {
+    return this.#timers.restlessMs
+  }
+
   /** Whether a timer is due and has not fired. */
   get isDue(): boolean {
     return (this.#timers.dueMs ?? Infinity) <= this.#line()
@@ -119,6 +133,7 @@ export class FollowedClock implements Clock {
     this.#leastMs = beforeMs
     this.#setting = setting
     const leaptMs = Math.max(0, this.#line() - beforeMs)
+    if (setting.isRest === true) this.#restedMs += leaptMs
     this.#elapsed = { ms: elapsedMs + leaptMs, baseMs: this.#base.elapsed() }
     for (const timer of this.#baseTimers) {
       timer.cancelBase()

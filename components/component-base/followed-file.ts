@@ -1,6 +1,6 @@
 /** FollowedFiles: files whose content is in use, and is taken again when it changes and is sound; else the last stays. */
 import { basename, dirname } from 'node:path'
-import { backgroundOf } from './clock.ts'
+import { upkeepOf } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { diskFiles } from './files.ts'
 import type { Files } from './files.ts'
@@ -66,7 +66,7 @@ const areSame = (one: readonly string[], other: readonly string[]): boolean =>
 
 /** Also resolves when the signal aborts, which the caller looks at. */
 const untilSlept = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
-  backgroundOf(clock)
+  upkeepOf(clock)
     .sleep(ms, signal)
     .catch(() => {})
 

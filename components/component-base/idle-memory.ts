@@ -1,7 +1,7 @@
 /** Idle memory: gives back to the system what a start or a load left, when it is over. */
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
-import { backgroundOf } from './clock.ts'
+import { upkeepOf } from './clock.ts'
 import type { Clock } from './clock.ts'
 
 /** How often the process is looked at; the first time, a start is over. */
@@ -80,7 +80,7 @@ export async function releaseIdleMemory(options: IdleMemoryOptions): Promise<voi
 
   while (globalThis.gc !== undefined && !signal.aborted) {
     try {
-      await backgroundOf(clock).sleep(lookEveryMs, signal)
+      await upkeepOf(clock).sleep(lookEveryMs, signal)
     } catch (error) {
       if (signal.aborted) return
       throw error

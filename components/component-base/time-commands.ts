@@ -21,6 +21,8 @@ export interface Quietness {
   readonly activity: number
   readonly dueMs: number | null
   readonly awaited: AwaitedTimer | null
+  /** When the first timer is due that is no upkeep; null without one. */
+  readonly restlessMs: number | null
 }
 
 /** How Node names what it does with files. */
@@ -42,12 +44,13 @@ export function followTime(
     // What has arrived by now is read, and has its promise callbacks.
     await nextTurn()
     await nextTurn()
-    const { dueMs, awaited } = clock
+    const { dueMs, awaited, restlessMs } = clock
     return {
       isBusy: underWay.isBusy || worksWithFiles() || clock.isDue,
       activity: underWay.activity,
       dueMs: dueMs ?? null,
       awaited: awaited ?? null,
+      restlessMs: restlessMs === Infinity ? null : restlessMs,
     }
   })
 }

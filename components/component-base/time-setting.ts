@@ -12,6 +12,8 @@ export interface TimeSetting {
   readonly speed: number
   /** No timer fires but by `fireDue` of the clock: an advance is under way. */
   readonly isHeld?: boolean
+  /** An advance passes over a rest: the time since the last setting, in which there was nothing but upkeep to do. */
+  readonly isRest?: boolean
   /** How far ahead of the cluster's time this one component's is; negative: behind. Its timers fire with those of the others. */
   readonly skewMs?: number
 }

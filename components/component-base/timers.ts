@@ -3,6 +3,8 @@
 export interface TimerMark {
   /** It recurs for as long as the process runs, or is a deadline: nothing waits for it. */
   readonly isBackground: boolean
+  /** Of background timers, one that may come late when nothing else happens: it keeps things as they are. */
+  readonly isUpkeep?: boolean
   /** Whose it is, for messages. */
   readonly owner?: string
 }
@@ -35,6 +37,11 @@ export class Timers {
     if (first === undefined) return undefined
     const { owner } = first.mark
     return { dueMs: first.dueMs, ...(owner === undefined ? {} : { owner }) }
+  }
+
+  /** When the first is due that is no upkeep; Infinity without one. */
+  get restlessMs(): number {
+    return this.#timers.find(({ mark }) => mark.isUpkeep !== true)?.dueMs ?? Infinity
   }
 
   /** The returned function takes it away again. */

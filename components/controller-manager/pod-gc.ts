@@ -1,5 +1,5 @@
 /** Deletes pods of removed nodes, finished pods beyond a threshold, and pods deleted before they had a node (upstream: pkg/controller/podgc). */
-import { backgroundOf } from '../component-base/clock.ts'
+import { backgroundOf, upkeepOf } from '../component-base/clock.ts'
 import type { Node, Pod } from '../api/generated/types.ts'
 import type { Dialect } from '../api/dialect.ts'
 import { labelKey } from '../api/dialect.ts'
@@ -92,7 +92,9 @@ export async function runPodGarbageCollector(
       log.warn('pods not collected; trying again', { why: messageOf(error) })
     }
     try {
-      await backgroundOf(clock).sleep(periodMs, signal)
+      // What waits for its time is looked at in time.
+      const waiting = collection.missing.size > 0 ? backgroundOf(clock) : upkeepOf(clock)
+      await waiting.sleep(periodMs, signal)
     } catch {
       // Only an abort ends the sleep early.
       return

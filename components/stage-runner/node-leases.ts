@@ -4,7 +4,7 @@ import type { Node } from '../api/generated/types.ts'
 import type { Client } from '../client/client.ts'
 import { runController, source } from '../client/controller.ts'
 import type { Informer } from '../client/informer.ts'
-import { backgroundOf, microTimestamp } from '../component-base/clock.ts'
+import { upkeepOf, microTimestamp } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
@@ -27,7 +27,7 @@ export async function runNodeLeases(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, nodes, isFake, holder, log } = around
-  const clock = backgroundOf(around.clock)
+  const clock = upkeepOf(around.clock)
   const { dialect } = client
   const leases = client.resource(resourcesOf(dialect).leases)
   const { nodeLeaseNamespace: namespace } = dialect

@@ -1,5 +1,5 @@
 /** Compactor: keeps a store's history for a time, or up to a cut, and drops what is older (model: kube-apiserver's compactor of etcd). */
-import { backgroundOf } from '../component-base/clock.ts'
+import { upkeepOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
 import { untilSharedMoment } from '../component-base/shared-moment.ts'
@@ -55,7 +55,7 @@ export class Compactor {
       for (
         ;
         !signal.aborted;
-        await backgroundOf(this.#clock).sleep(untilSharedMoment(this.#clock, everyMs()), signal)
+        await upkeepOf(this.#clock).sleep(untilSharedMoment(this.#clock, everyMs()), signal)
       )
         await this.#attempt(work)
     }

@@ -1,5 +1,5 @@
 /** Expiry: deletes keys whose time has come, on any Store (model: kine pkg/ttl). Kubernetes Events live for an hour. */
-import { backgroundOf } from '../component-base/clock.ts'
+import { backgroundOf, upkeepOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
 import { compareTexts, SortedMap } from '../component-base/sorted-map.ts'
@@ -82,10 +82,11 @@ export class Expiry {
     const leftMs = (first?.expiresAtMs ?? Infinity) - nowMs
     if (leftMs <= 0) return
     const wake = new AbortController()
-    const forMs = Math.min(leftMs, longestPauseMs)
+    const isLook = leftMs > longestPauseMs && (first === undefined || clock.isReal?.() !== false)
+    const forMs = isLook ? longestPauseMs : leftMs
     this.#sleeping = { untilMs: nowMs + forMs, wake }
     try {
-      await clock.sleep(forMs, AbortSignal.any([signal, wake.signal]))
+      await (isLook ? upkeepOf(this.#clock) : clock).sleep(forMs, AbortSignal.any([signal, wake.signal]))
     } catch {
       // Something is due sooner, or it ends.
       signal.throwIfAborted()

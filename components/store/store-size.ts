@@ -1,5 +1,5 @@
 /** store-size: the metric of what the storage takes on the disk (upstream: apiserver pkg/storage/etcd3/metrics). */
-import { backgroundOf } from '../component-base/clock.ts'
+import { upkeepOf } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Metrics } from '../component-base/metrics.ts'
 import { isRefusal, type Store } from './store.ts'
@@ -46,7 +46,7 @@ export async function followSizes(of: {
   const show = declareStoreSize(metrics)
   while (!signal.aborted) {
     show(await Promise.all(stores.map(sizeOf)))
-    await backgroundOf(clock)
+    await upkeepOf(clock)
       .sleep(everyMs, signal)
       .catch(() => {})
   }

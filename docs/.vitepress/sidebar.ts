@@ -110,6 +110,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Decision 14: base image', link: '/decisions/0014-base-image' },
       { text: 'Decision 15: console', link: '/decisions/0015-console' },
       { text: 'Decision 16: the lab', link: '/decisions/0016-lab' },
+      { text: 'Decision 17: advances pass over rests', link: '/decisions/0017-rests' },
     ],
   },
 ]

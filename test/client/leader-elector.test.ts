@@ -3,14 +3,18 @@ import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
 import { nextRecord, runLeaderElection } from '../../components/client/leader-elector.ts'
+import type { Clock } from '../../components/component-base/clock.ts'
 import { silentLog } from '../../components/component-base/log.ts'
+import { ClusterClock } from '../../embedded/cluster-clock.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { FakeCluster } from '../support/fake-client.ts'
 
 const { leases } = resourcesOf(dialects.kubernetes)
 
-function candidates() {
+/** `timeOf`: the candidates' time. */
+function candidates(timeOf: (clock: FakeClock) => Clock = (clock) => clock) {
   const clock = new FakeClock()
+  const time = timeOf(clock)
   const cluster = new FakeCluster(clock)
   const journal: string[] = []
   const network = { hangs: false }
@@ -37,7 +41,7 @@ function candidates() {
         namespace: 'kube-system',
         name: 'manager',
         identity,
-        clock,
+        clock: time,
         log: silentLog,
       },
       async (signal) => {
@@ -118,6 +122,23 @@ describe('leader election', () => {
     await clock.step(4000)
     await one.done
     expect(journal).toEqual(['one leads', 'one stops', 'one failed: LeadershipLostError'])
+  })
+
+  it('a leader leads on when its cluster has rested', async () => {
+    const times: ClusterClock[] = []
+    const { cluster, journal, start } = candidates((clock) => {
+      times.push(new ClusterClock(clock))
+      return (times[0] as ClusterClock).of('manager')
+    })
+    const { time } = times[0] as ClusterClock
+    await time.pause()
+    const one = start('one')
+    const renewals = () => cluster.calls.filter(({ verb }) => verb === 'update').length
+    await time.advance({ ms: 86_400_000 })
+    expect(journal).toEqual(['one leads'])
+    expect(renewals()).toBeLessThan(40)
+    one.stop.abort()
+    await one.done
   })
 
   it('a request that hangs does not prolong leadership', async () => {

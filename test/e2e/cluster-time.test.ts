@@ -67,21 +67,27 @@ test('while it is paused, the cluster serves, and time stands still', async () =
   expect(first.headers['skiff-time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
-test('ten minutes are advanced: nodes renew their leases and stay Ready, leaders stay leaders', async () => {
-  const before = await cluster.lab.time.state()
-  const { code, stdout } = await time('advance', '10m', '-o', 'json')
-  expect(code).toBe(0)
-  const { now } = JSON.parse(stdout) as { now: string }
-  expect(Date.parse(now) - before.nowMs).toBe(10 * minuteMs)
-  expect(await readiness()).toEqual({ 'node-1': 'True', 'node-2': 'True' })
-  expect(await restarts()).toBe(0)
-  const { items } = await cluster.client.resource(resources.leases).list()
-  const renewed = items.map(({ spec }) =>
-    Date.parse((spec as { renewTime: string } | undefined)?.renewTime ?? ''),
-  )
-  expect(renewed.length).toBeGreaterThan(2)
-  for (const ms of renewed) expect(Date.parse(now) - ms).toBeLessThan(minuteMs)
-})
+test.each([
+  ['ten minutes', 10 * minuteMs],
+  ['three days', 72 * 60 * minuteMs],
+])(
+  '%s are advanced: nodes and leaders renew their leases, and stay what they are',
+  async (_, ms) => {
+    const before = await cluster.lab.time.state()
+    const { code, stdout } = await time('advance', `${ms / minuteMs}m`, '-o', 'json')
+    expect(code).toBe(0)
+    const { now } = JSON.parse(stdout) as { now: string }
+    expect(Date.parse(now) - before.nowMs).toBe(ms)
+    expect(await readiness()).toEqual({ 'node-1': 'True', 'node-2': 'True' })
+    expect(await restarts()).toBe(0)
+    const { items } = await cluster.client.resource(resources.leases).list()
+    const renewed = items.map(({ spec }) =>
+      Date.parse((spec as { renewTime: string } | undefined)?.renewTime ?? ''),
+    )
+    expect(renewed.length).toBeGreaterThan(2)
+    for (const ms of renewed) expect(Date.parse(now) - ms).toBeLessThan(minuteMs)
+  },
+)
 
 test('a CronJob of every five minutes runs twelve times in an hour that is advanced', async () => {
   const template = {

@@ -25,10 +25,90 @@ const everyMinute: KubernetesObject = {
   },
 }
 
+const everyHour: KubernetesObject = {
+  ...everyMinute,
+  metadata: { name: 'hourly' },
+  spec: { ...(everyMinute['spec'] as object), schedule: '0 * * * *' },
+}
+
 const createdAt = ({ metadata }: KubernetesObject): number =>
   Date.parse(String(metadata?.['creationTimestamp'])) / 1000
 
+/** Times of the last change of each node's Ready condition, with its status. */
+async function readiness({ admin }: Cluster): Promise<[status: string, since: string][]> {
+  const nodes = await admin.list({ kind: 'Node' })
+  return nodes.map(({ status }) => {
+    const { conditions } = status as { conditions: Record<string, string>[] }
+    const ready = conditions.find(({ type }) => type === 'Ready')
+    return [ready?.['status'] ?? '', ready?.['lastTransitionTime'] ?? '']
+  })
+}
+
 describe('advancing the clock', () => {
+  it('passes over the time in which a cluster only keeps what it is, and misses nothing else of it', async () => {
+    const cluster = await startCluster({ nodes: 2, startAt: new Date('2026-11-23T06:30:00Z') })
+    clusters.push(cluster)
+    const before = await readiness(cluster)
+    await cluster.admin.create(everyHour)
+    await cluster.clock.advance('24h')
+    const jobs = await cluster.admin.list({ kind: 'Job' })
+    const hours = jobs.map(createdAt).map((seconds) => seconds / 3600)
+    const first = Date.parse('2026-11-23T07:00:00Z') / 3_600_000
+    expect(hours).toEqual(Array.from({ length: 24 }, (_, hour) => first + hour))
+    expect(jobs.map(({ status }) => (status as { succeeded?: number }).succeeded)).toEqual(
+      jobs.map(() => 1),
+    )
+    expect(await readiness(cluster)).toEqual(before)
+    // Events live for an hour: those of the last Job are left.
+    const events = await cluster.admin.list({
+      kind: 'Event',
+      fieldSelector: 'reason=SuccessfulCreate',
+    })
+    const made = events.map(({ involvedObject }) => (involvedObject as { kind: string }).kind)
+    expect(made.toSorted()).toEqual(['CronJob', 'Job'])
+    const leases = await cluster.admin.list({ kind: 'Lease', namespace: 'kube-node-lease' })
+    const now = cluster.clock.now().getTime()
+    for (const { spec } of leases)
+      expect(now - Date.parse((spec as { renewTime: string }).renewTime)).toBeLessThan(15_000)
+  })
+
+  it('does not pass over what upkeep fails to keep: a node whose lease cannot be renewed is lost in its time', async () => {
+    const cluster = await startCluster({ nodes: 2 })
+    clusters.push(cluster)
+    const name = 'no-renewals'
+    await cluster.admin.create({
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: ['coordination.k8s.io'],
+              apiVersions: ['v1'],
+              resources: ['leases'],
+              operations: ['UPDATE'],
+            },
+          ],
+        },
+        validations: [{ expression: "object.metadata.name != 'node-1'" }],
+      },
+    })
+    await cluster.admin.create({
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name },
+      spec: { policyName: name, validationActions: ['Deny'] },
+    })
+    await cluster.clock.pause()
+    const begun = cluster.clock.now().getTime()
+    await cluster.clock.advance('4m')
+    // Its agent sees that, and says that it is there.
+    const [lost] = await cluster.admin.list({ kind: 'Event', fieldSelector: 'reason=NodeNotReady' })
+    expect((lost?.['involvedObject'] as { name: string } | undefined)?.name).toBe('node-1')
+    expect(Date.parse(String(lost?.['firstTimestamp'])) - begun).toBeLessThan(90_000)
+  })
+
   it('waits for webhooks: they have as much time as they need, and what they allow happens when it is due', async () => {
     const cluster = await startCluster({ startAt: new Date('2026-11-23T06:00:30Z') })
     clusters.push(cluster)

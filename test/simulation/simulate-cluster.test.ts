@@ -22,7 +22,7 @@ const loss = {
   for: '1m',
 } satisfies SimulationOptions
 
-describe('the simulation of a cluster', () => {
+describe('the simulation of a cluster', { timeout: 600_000 }, () => {
   let cluster: Cluster
 
   beforeAll(async () => {

@@ -34,7 +34,7 @@ async function run(words: readonly string[], environment: Record<string, string>
   return { code: await runCommand(simulateCommand, words, context), ...told }
 }
 
-describe('skiff simulate', () => {
+describe('skiff simulate', { timeout: 600_000 }, () => {
   it('finds a controller that loses work when it is stopped, needs one stop for it, and says how to replay it', async () => {
     const { code, out, err } = await run([file, '--seed', '1', '-o', 'json'])
     expect(code).toBe(1)

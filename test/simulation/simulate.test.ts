@@ -60,7 +60,7 @@ async function failureOf(options: SimulationOptions): Promise<SimulationError> {
   return error as SimulationError
 }
 
-describe('a simulation', () => {
+describe('a simulation', { timeout: 600_000 }, () => {
   const options = {
     story: appStory,
     check: oneSecretEach,

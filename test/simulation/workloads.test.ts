@@ -3,19 +3,27 @@ import { expect, it } from 'vitest'
 import { simulate } from '../../library/index.ts'
 import { workloadsStory } from './workloads-story.ts'
 
-it('StatefulSets and Jobs come to their end whatever happens, and no monitor objects', async () => {
-  expect(await simulate({ ...workloadsStory, for: '1m', seeds: 10 })).toHaveLength(10)
-})
+it(
+  'StatefulSets and Jobs come to their end whatever happens, and no monitor objects',
+  { timeout: 600_000 },
+  async () => {
+    expect(await simulate({ ...workloadsStory, for: '1m', seeds: 10 })).toHaveLength(10)
+  },
+)
 
-it('they do so as well when every update is a lost race for a minute', async () => {
-  const lostRaces = {
-    fault: {
-      kind: 'requests',
-      fault: { match: { verbs: ['update', 'patch'] }, action: { status: { code: 409 } } },
-    },
-    for: ['20s', '60s'],
-  } as const
-  const mix = { every: '20s', faults: [lostRaces] } as const
-  const runs = await simulate({ ...workloadsStory, mix, for: '2m', seeds: 3 })
-  expect(runs.map(({ faults }) => faults.length > 0)).toEqual([true, true, true])
-})
+it(
+  'they do so as well when every update is a lost race for a minute',
+  { timeout: 600_000 },
+  async () => {
+    const lostRaces = {
+      fault: {
+        kind: 'requests',
+        fault: { match: { verbs: ['update', 'patch'] }, action: { status: { code: 409 } } },
+      },
+      for: ['20s', '60s'],
+    } as const
+    const mix = { every: '20s', faults: [lostRaces] } as const
+    const runs = await simulate({ ...workloadsStory, mix, for: '2m', seeds: 3 })
+    expect(runs.map(({ faults }) => faults.length > 0)).toEqual([true, true, true])
+  },
+)

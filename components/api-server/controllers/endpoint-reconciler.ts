@@ -5,7 +5,7 @@
 import { apiServerEndpoints } from '../../api/bootstrap-policy/system-objects.ts'
 import { labelKey, type Dialect } from '../../api/dialect.ts'
 import type { Resources } from '../../api/resources.ts'
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import { deepEqual, type KubeObject } from '../../machinery/objects/object.ts'
@@ -86,7 +86,7 @@ export class EndpointReconciler {
     const { clock } = this.#options
     try {
       for (;;) {
-        await backgroundOf(clock).sleep(everyMs, signal)
+        await upkeepOf(clock).sleep(everyMs, signal)
         await this.#attempt(() => this.#ensureService())
         await this.#attempt(() => this.#turn(() => this.#renew()))
       }

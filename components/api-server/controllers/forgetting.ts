@@ -1,5 +1,5 @@
 /** forgetting: frees the memory that an idle server no longer needs. */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { releaseIdleMemory } from '../../component-base/idle-memory.ts'
 import { untilSharedMoment } from '../../component-base/shared-moment.ts'
@@ -31,7 +31,7 @@ export async function forgetting(of: {
 async function forgetPast(cache: Caches, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      await backgroundOf(clock).sleep(untilSharedMoment(clock, forgetEveryMs), signal)
+      await upkeepOf(clock).sleep(untilSharedMoment(clock, forgetEveryMs), signal)
     } catch (error) {
       if (signal.aborted) return
       throw error

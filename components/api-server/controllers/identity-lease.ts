@@ -8,7 +8,7 @@ import { labelKey } from '../../api/dialect.ts'
 import type { Lease } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { identityComponent, identityLabel, isIdentityLease } from '../../api/server-identity.ts'
-import { backgroundOf, microTimestamp, type Clock } from '../../component-base/clock.ts'
+import { upkeepOf, microTimestamp, type Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { apiVersionOf } from '../../machinery/objects/resource.ts'
@@ -116,7 +116,7 @@ async function repeat(
   try {
     if (atOnce) await work()
     for (;;) {
-      await backgroundOf(clock).sleep(periodMs(), signal)
+      await upkeepOf(clock).sleep(periodMs(), signal)
       await work()
     }
   } catch (error) {

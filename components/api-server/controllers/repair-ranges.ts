@@ -2,7 +2,7 @@
  * Repairs the ranges that servers on a store share: takes what Services use, clears what an interrupted write left, and reports values
  * that two Services use (upstream: registry/core/service/{ipallocator,portallocator}/controller/repair.go).
  */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import { isRefusal } from '../../store/store.ts'
@@ -90,7 +90,7 @@ export async function repairRanges(
   const repair = { ...options, recorder }
   const run = async (range: SharedRange): Promise<void> => {
     let leaks: Leaks = new Map()
-    for (; !signal.aborted; await backgroundOf(clock).sleep(everyMs, signal)) {
+    for (; !signal.aborted; await upkeepOf(clock).sleep(everyMs, signal)) {
       try {
         leaks = await repairRange(repair, range, leaks)
       } catch (error) {

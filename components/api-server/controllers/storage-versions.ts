@@ -8,7 +8,7 @@ import {
   type ServerStorageVersion,
   type StorageVersion,
 } from '../../api/storage-version-status.ts'
-import { backgroundOf } from '../../component-base/clock.ts'
+import { backgroundOf, upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { messageOf, type Log } from '../../component-base/log.ts'
 import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
@@ -139,7 +139,8 @@ export async function keepStorageVersions(
   try {
     for (;;) {
       const isComplete = await writeStorageVersions(options)
-      await backgroundOf(clock).sleep(isComplete ? everyMs : retryMs, signal)
+      if (isComplete) await upkeepOf(clock).sleep(everyMs, signal)
+      else await backgroundOf(clock).sleep(retryMs, signal)
     }
   } catch (error) {
     if (!signal.aborted) throw error

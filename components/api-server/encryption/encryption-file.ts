@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Dialect } from '../../api/dialect.ts'
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Counter, Family, Metrics } from '../../component-base/metrics.ts'
@@ -84,7 +84,7 @@ export async function openEncryptionFile(options: {
       const reloads = countReloads(all)
       while (!signal.aborted) {
         try {
-          await backgroundOf(clock).sleep(lookEveryMs, signal)
+          await upkeepOf(clock).sleep(lookEveryMs, signal)
         } catch (error) {
           if (signal.aborted) return
           throw error

@@ -2,7 +2,7 @@
  * recheck: ends a watch, and a request that follows the request journal, when its credential, its right to impersonate or its
  * right to watch is gone. The client sees the reason when it connects again.
  */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { untilSharedMoment } from '../../component-base/shared-moment.ts'
 import type { AuthenticateRequest } from '../authn/union.ts'
@@ -69,7 +69,7 @@ export function recheck(
         const plan = (): void => {
           // The watch may end during the check.
           if (hasEnded) return
-          cancel = backgroundOf(clock).after(untilSharedMoment(clock, everyMs), () => {
+          cancel = upkeepOf(clock).after(untilSharedMoment(clock, everyMs), () => {
             isLost().then(
               (isOver) => {
                 if (isOver) lost.abort()

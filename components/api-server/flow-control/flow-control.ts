@@ -2,7 +2,7 @@
  * flow-control: classifies requests by FlowSchema and gives them seats of their priority level (upstream: API Priority and
  * Fairness, apiserver pkg/util/flowcontrol; KEP-1040).
  */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { untilSharedMoment } from '../../component-base/shared-moment.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
@@ -67,7 +67,7 @@ function droppedBy(clock: Pick<Clock, 'now'>): FlowControl['drop'] {
 async function everyPeriod(clock: Clock, signal: AbortSignal, move: () => void): Promise<void> {
   while (!signal.aborted) {
     try {
-      await backgroundOf(clock).sleep(untilSharedMoment(clock, borrowingPeriodMs), signal)
+      await upkeepOf(clock).sleep(untilSharedMoment(clock, borrowingPeriodMs), signal)
     } catch (error) {
       if (signal.aborted) return
       throw error

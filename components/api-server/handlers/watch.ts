@@ -1,5 +1,6 @@
 /** watch: initial events if requested, then every matching commit, until the client, the timeout or the server ends it. */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
+import type { Clock } from '../../component-base/clock.ts'
 import { objectKindOf } from '../../api/object-kind.ts'
 import { apiKey } from '../../api/dialect.ts'
 import type { OpenWatch } from '../../api/request-record.ts'
@@ -231,6 +232,17 @@ function pumpOf(
   }
 }
 
+/** Calls back after this time, in which rests of the cluster do not count: else each long advance would begin all watches again. */
+function untilTimeout(clock: Clock, timeoutMs: number, onTimeout: () => void): () => void {
+  const restedMs = clock.rested?.() ?? 0
+  let cancel = upkeepOf(clock).after(timeoutMs, () => {
+    const leftMs = (clock.rested?.() ?? 0) - restedMs
+    if (leftMs > 0) cancel = untilTimeout(clock, Math.min(leftMs, timeoutMs), onTimeout)
+    else onTimeout()
+  })
+  return () => cancel()
+}
+
 /** Resolves when the watch ends: by its timeout, the server, the client or the watcher. */
 async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Promise<void> {
   const { options, parts } = to
@@ -243,13 +255,13 @@ async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Prom
       ? options.timeoutSeconds * 1000
       : // Whole seconds: the runtime keeps something for each duration that a timer ever had, until it is over.
         Math.floor((minTimeoutMs * (1 + parts.clock.random())) / 1000) * 1000
-  const cancelTimeout = backgroundOf(parts.clock).after(timeoutMs, onEnd)
+  const cancelTimeout = untilTimeout(parts.clock, timeoutMs, onEnd)
   sink.signal.addEventListener('abort', onEnd, { once: true })
   const removeWatch = parts.openWatches.add(onEnd, pumping)
   let cancelBookmark = (): void => {}
   const plan = (): void => {
     const dueMs = untilSharedMoment(parts.clock, bookmarkEveryMs)
-    cancelBookmark = backgroundOf(parts.clock).after(dueMs, () => {
+    cancelBookmark = upkeepOf(parts.clock).after(dueMs, () => {
       pumping.noteBookmark()
       plan()
     })

@@ -1,5 +1,5 @@
 /** store-health: whether stored data can be read back and objects can be written, for the checks named after etcd. */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { backgroundOf, upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import { untilSharedMoment } from '../../component-base/shared-moment.ts'
@@ -54,7 +54,7 @@ export class StoreHealth {
       for (
         ;
         !signal.aborted;
-        await backgroundOf(this.#clock).sleep(untilSharedMoment(this.#clock, lookEveryMs), signal)
+        await upkeepOf(this.#clock).sleep(untilSharedMoment(this.#clock, lookEveryMs), signal)
       )
         await this.#condition()
     } catch (error) {

@@ -120,7 +120,7 @@ async function runResourceSync(
   const reconcile = async () => {
     const requeueAfterMs = await syncResources(sync, signal)
     started()
-    return { requeueAfterMs }
+    return { requeueAfterMs, isUpkeep: true }
   }
   const initialKeys = [everything]
   await runController(

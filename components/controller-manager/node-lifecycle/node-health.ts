@@ -12,6 +12,8 @@ export interface NodeHealth {
   readonly renewal: string | undefined
 }
 
+const usualLeaseSeconds = 40
+
 export interface GracePeriods {
   /** For a node that has reported before. */
   readonly monitorMs: number
@@ -48,6 +50,16 @@ export function isSilent(
 ): boolean {
   const graceMs = readyOf(node) === undefined ? options.startupMs : options.monitorMs
   return options.nowMs > health.seenAtMs + graceMs
+}
+
+/** Whether two renewals of a lease have not come that should have. An agent renews it four times in its duration. */
+export function isOverdue(
+  { seenAtMs }: NodeHealth,
+  lease: Lease | undefined,
+  nowMs: number,
+): boolean {
+  const { leaseDurationSeconds } = lease?.spec ?? {}
+  return nowMs - seenAtMs > (leaseDurationSeconds ?? usualLeaseSeconds) * 500
 }
 
 /** Those a node agent reports; that of the network is another's to report. */

@@ -1,5 +1,5 @@
 /** Ages the nodes' heartbeats: silent nodes get Unknown conditions, and NoExecute taints zone by zone (upstream: monitorNodeHealth). */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { backgroundOf, upkeepOf } from '../../component-base/clock.ts'
 import type { Lease, Node, Pod } from '../../api/generated/types.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Informer } from '../../client/informer.ts'
@@ -12,7 +12,7 @@ import { untilReady } from '../until-ready.ts'
 import type { PodMarker } from './mark-pods.ts'
 import type { NodeHealth } from './node-health.ts'
 import { showZones } from './node-lifecycle-metrics.ts'
-import { isSilent, observe, readyOf, unknownConditions } from './node-health.ts'
+import { isOverdue, isSilent, observe, readyOf, unknownConditions } from './node-health.ts'
 import type { NodeTaintKeys } from './node-taints.ts'
 import { hasTaint, noExecuteSwap } from './node-taints.ts'
 import type { NodeWriter } from './node-writer.ts'
@@ -67,12 +67,24 @@ export async function runNodeMonitor(
       Math.min(nextPassMs - clock.now(), pacer.nextInMs(clock.now()) ?? Infinity),
     )
     const dueMs = clock.now() + waitMs
-    await backgroundOf(clock).sleep(waitMs, signal)
+    await (waitsForNode(monitor) ? backgroundOf : upkeepOf)(clock).sleep(waitMs, signal)
     const lostMs = clock.now() - dueMs
     if (Math.abs(lostMs) < periodMs) continue
     leaveOut(monitor, lostMs)
     nextPassMs += lostMs
   }
+}
+
+/** Whether a node may soon be found lost, or has to be tainted. */
+function waitsForNode({ context, nodes, leases, health, pacer }: NodeMonitor): boolean {
+  const nowMs = context.clock.now()
+  if (pacer.nextInMs(nowMs) !== undefined) return true
+  return nodes.list().some((node) => {
+    const name = node.metadata.name ?? ''
+    const seen = health.get(name)
+    if (seen === undefined || readyOf(node)?.status === 'Unknown') return false
+    return isOverdue(seen, leases.get(`${context.dialect.nodeLeaseNamespace}/${name}`), nowMs)
+  })
 }
 
 async function monitorNodeHealth(monitor: NodeMonitor): Promise<void> {

@@ -2,7 +2,7 @@
  * Binds claims and volumes to each other (upstream: pkg/controller/volume/persistentvolume). One worker: two syncs at once could
  * choose one volume for two claims, and only the server would keep them apart.
  */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -90,7 +90,7 @@ async function resync(
   if (!(await untilReady([claims, volumes], signal))) return
   while (!signal.aborted) {
     try {
-      await backgroundOf(context.clock).sleep(periodMs, signal)
+      await upkeepOf(context.clock).sleep(periodMs, signal)
     } catch {
       // Only an abort ends the sleep early.
       return

@@ -1,5 +1,5 @@
 /** Keeps what each ResourceQuota says is used equal to what is there (upstream: pkg/controller/resourcequota). */
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Pod, ResourceQuota } from '../../api/generated/types.ts'
 import { isQuotaPod } from '../../api/quota/pod-quota.ts'
 import type { QuotaEvaluator } from '../../api/quota/quota-evaluator.ts'
@@ -209,14 +209,14 @@ async function syncKinds(
   const isNew = [...wanted.keys()].some((id) => !soughtKinds.has(id))
   for (const id of wanted.keys()) soughtKinds.add(id)
   if (isNew) for (const quota of quotas.list()) queue.add(keyOf(quota))
-  return { requeueAfterMs: discoveryPeriodMs }
+  return { requeueAfterMs: discoveryPeriodMs, isUpkeep: true }
 }
 
 async function resync(sync: QuotaSync, signal: AbortSignal): Promise<void> {
   const { clock, options } = sync.context
   while (!signal.aborted) {
     try {
-      await backgroundOf(clock).sleep(options['resource-quota-sync-period'], signal)
+      await upkeepOf(clock).sleep(options['resource-quota-sync-period'], signal)
     } catch {
       // Only an abort ends the sleep early.
       return

@@ -3,7 +3,7 @@ import type { Lease } from '../../api/generated/types.ts'
 import { timerCause, withCause } from '../../client/cause.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import { backoffDelay } from '../../component-base/backoff.ts'
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { microTimestamp } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
@@ -131,7 +131,7 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
   }
 
   if (turn !== undefined)
-    await backgroundOf(clock).sleep(untilTurn(turn, renewIntervalMs, clock.now()), signal)
+    await upkeepOf(clock).sleep(untilTurn(turn, renewIntervalMs, clock.now()), signal)
   for (;;) {
     const startedMs = clock.now()
     for (let attempt = 0; ; attempt++) {
@@ -145,13 +145,13 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
         known = undefined
         const delay = backoffDelay(retryBackoff, attempt)
         log.warn('renewing the lease failed', { retryMs: delay, error: String(error) })
-        await backgroundOf(clock).sleep(delay, signal)
+        await upkeepOf(clock).sleep(delay, signal)
       }
     }
     // A clock that was set back meanwhile must not make the wait longer.
     const tookMs = Math.max(0, clock.now() - startedMs)
     const nextMs =
       turn === undefined ? renewIntervalMs : untilNextTurn(turn, renewIntervalMs, startedMs)
-    await backgroundOf(clock).sleep(Math.max(0, nextMs - tookMs), signal)
+    await upkeepOf(clock).sleep(Math.max(0, nextMs - tookMs), signal)
   }
 }

@@ -3,7 +3,7 @@ import type { Node, NodeStatus } from '../../api/generated/types.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import { currentCause, timerCause, withCause, type Cause } from '../../client/cause.ts'
 import { createBackoff } from '../../component-base/backoff.ts'
-import { backgroundOf } from '../../component-base/clock.ts'
+import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { NodeStatusInput } from './node-status.ts'
@@ -153,7 +153,7 @@ function createAlarm(clock: Clock) {
       signal.throwIfAborted()
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const abort = (): void => reject(signal.reason as Error)
-      const cancel = backgroundOf(clock).after(ms, resolve)
+      const cancel = upkeepOf(clock).after(ms, resolve)
       signal.addEventListener('abort', abort, { once: true })
       wakeUp = resolve
       try {

@@ -78,6 +78,58 @@ describe('the time of a cluster', () => {
     expect(seen).toEqual(['first', 'second'])
   })
 
+  describe('at rest', () => {
+    /** What recurs each ten seconds, by a timer of this mark: when it came, in seconds. */
+    const beats = (clock: ClusterClock, mark: 'background' | 'upkeep'): number[] => {
+      const seen: number[] = []
+      const beat = (): void =>
+        void clock.of('node')[mark]?.after(10_000, () => {
+          seen.push((clock.now() - start) / 1000)
+          beat()
+        })
+      beat()
+      return seen
+    }
+
+    it('is over for upkeep before it ends: it has come in time for a while by then', async () => {
+      const clock = clockOn(new FakeClock(start))
+      const seen = beats(clock, 'upkeep')
+      const { rested } = clock.of('node')
+      await clock.time.pause()
+      await clock.time.advance({ ms: 60 * minuteMs })
+      expect(seen).toEqual([10, 20, 30, 3580, 3590, 3600])
+      expect(rested?.()).toBe(3_580_000 - 30_000)
+      expect(clock.now()).toBe(start + 60 * minuteMs)
+    })
+
+    it('begins again after everything else that happens, which is in time', async () => {
+      const clock = clockOn(new FakeClock(start))
+      const seen = beats(clock, 'upkeep')
+      const jobs: number[] = []
+      clock.after(30 * minuteMs + 5000, () => jobs.push((clock.now() - start) / 1000))
+      await clock.time.pause()
+      await clock.time.advance({ ms: 60 * minuteMs })
+      expect(jobs).toEqual([1805])
+      // Of those before the job, the last came late.
+      const second = [1785, 1795, 1805, 1815, 1825, 1835]
+      expect(seen).toEqual([10, 20, 30, ...second, 3580, 3590, 3600])
+    })
+
+    it('there is none for what only recurs, nor while it may not be', async () => {
+      const recurring = clockOn(new FakeClock(start))
+      const seen = beats(recurring, 'background')
+      await recurring.time.pause()
+      await recurring.time.advance({ ms: 10 * minuteMs })
+      expect(seen).toHaveLength(60)
+      const kept = clockOn(new FakeClock(start))
+      kept.mayRest = () => false
+      const inTime = beats(kept, 'upkeep')
+      await kept.time.pause()
+      await kept.time.advance({ ms: 10 * minuteMs })
+      expect(inTime).toHaveLength(60)
+    })
+  })
+
   it('names what keeps a cluster from settling', async () => {
     const clock = clockOn(new FakeClock(start))
     const retry = (): void => void clock.of('scheduler').after(2000, retry)

@@ -3,7 +3,7 @@
  * server/options/encryptionconfig/config.go).
  */
 import { randomBytes } from 'node:crypto'
-import { backgroundOf, timestamp, type Clock } from '../../../component-base/clock.ts'
+import { upkeepOf, timestamp, type Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
 import type { Transformer } from '../transformer.ts'
 import { hashed, keyIdFault, sourceDigest, sourceFault, sourceType } from './encrypted-object.ts'
@@ -86,7 +86,7 @@ export class KmsProbe {
     let fault = this.#answer?.fault
     try {
       for (;;) {
-        await backgroundOf(clock).sleep(
+        await upkeepOf(clock).sleep(
           fault === undefined ? askEveryMs.healthy : askEveryMs.faulty,
           signal,
         )
