@@ -44,15 +44,25 @@ const flag = (name: string, effect: string): Annotation<boolean> => ({
   read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
 })
 
-/** What a probe finds `ageMs` after the container's start. */
-type Verdict = (ageMs: number) => boolean
+/** What a probe finds `ageMs` after the container's start, and in how many milliseconds that turns; undefined: never. */
+type Verdict = (ageMs: number) => {
+  readonly passes: boolean
+  readonly turnsInMs: number | undefined
+}
 
 function readVerdict(text: string): Verdict | undefined {
-  if (text === 'ok' || text === 'fail') return () => text === 'ok'
+  if (text === 'ok' || text === 'fail')
+    return () => ({ passes: text === 'ok', turnsInMs: undefined })
   const [, word, when = ''] = /^(after|until) (\S+)$/.exec(text) ?? []
   const boundary = simulatedTime(when)
   if (boundary === undefined) return undefined
-  return word === 'after' ? (ageMs) => ageMs >= boundary : (ageMs) => ageMs < boundary
+  return (ageMs) => {
+    const isBefore = ageMs < boundary
+    return {
+      passes: isBefore === (word === 'until'),
+      turnsInMs: isBefore ? boundary - ageMs : undefined,
+    }
+  }
 }
 
 const probe = (name: string): Annotation<Verdict> => ({

@@ -52,8 +52,11 @@ describe('values', () => {
     const after = podWish({ [key('readiness')]: 'after 10s' }, 'readiness', 'web')
     const until = podWish({ [key('liveness')]: 'until 10s' }, 'liveness', 'web')
     expect([9999, 10_000].map((age) => [after?.(age), until?.(age)])).toEqual([
-      [false, true],
-      [true, false],
+      [
+        { passes: false, turnsInMs: 1 },
+        { passes: true, turnsInMs: 1 },
+      ],
+      [{ passes: true }, { passes: false }],
     ])
   })
 

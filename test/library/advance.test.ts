@@ -109,6 +109,30 @@ describe('advancing the clock', () => {
     expect(Date.parse(String(lost?.['firstTimestamp'])) - begun).toBeLessThan(90_000)
   })
 
+  it('rests between probes that pass, and not past the moment at which one turns', async () => {
+    const cluster = await startCluster()
+    clusters.push(cluster)
+    await cluster.admin.create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web', annotations: { 'skiff.dev/liveness': 'until 10h' } },
+      spec: {
+        containers: [{ name: 'web', image: 'web:1', livenessProbe: { httpGet: { port: 80 } } }],
+      },
+    })
+    await cluster.expect({ kind: 'Pod', where: 'status.phase == Running', count: 1 })
+    await cluster.clock.advance('15h')
+    const [pod] = await cluster.admin.list({ kind: 'Pod' })
+    const { containerStatuses } = pod?.['status'] as {
+      containerStatuses: { lastState: { terminated?: { startedAt: string; finishedAt: string } } }[]
+    }
+    const { terminated } = containerStatuses[0]?.lastState ?? {}
+    const ranMs = Date.parse(terminated?.finishedAt ?? '') - Date.parse(terminated?.startedAt ?? '')
+    // Three looks of ten seconds, and no more.
+    expect(ranMs / 1000).toBeGreaterThan(36_000)
+    expect(ranMs / 1000).toBeLessThan(36_040)
+  })
+
   it('waits for webhooks: they have as much time as they need, and what they allow happens when it is due', async () => {
     const cluster = await startCluster({ startAt: new Date('2026-11-23T06:00:30Z') })
     clusters.push(cluster)

@@ -1,6 +1,6 @@
 /** Prober: looks at a container again and again and says when its probe's verdict turns. */
 import type { Probe } from '../../api/generated/types.ts'
-import { backgroundOf } from '../../component-base/clock.ts'
+import { backgroundOf, upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { ProbeFinding } from '../runtime/container-runtime.ts'
 
@@ -26,7 +26,7 @@ export async function runProber(options: ProberOptions, signal: AbortSignal): Pr
   try {
     await clock.sleep((probe.initialDelaySeconds ?? 0) * 1000, signal)
     for (;;) {
-      const { passes: result, output } = await look()
+      const { passes: result, output, turnsInMs } = await look()
       signal.throwIfAborted()
       inARow = result === last ? inARow + 1 : 1
       last = result
@@ -35,9 +35,25 @@ export async function runProber(options: ProberOptions, signal: AbortSignal): Pr
         verdict = result
         onVerdict(result)
       }
-      await backgroundOf(clock).sleep(periodMs, signal)
+      if (result && verdict === true) await restful(clock, { periodMs, turnsInMs }, signal)
+      else await backgroundOf(clock).sleep(periodMs, signal)
     }
   } catch (error) {
     if (!signal.aborted) throw error
+  }
+}
+
+/** Waits for the next look, which finds the same unless that turns by itself: until then a cluster may rest. */
+async function restful(
+  clock: Clock,
+  { periodMs, turnsInMs }: { readonly periodMs: number; readonly turnsInMs: number | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const cancel =
+    turnsInMs === undefined ? undefined : backgroundOf(clock).after(turnsInMs, () => {})
+  try {
+    await upkeepOf(clock).sleep(periodMs, signal)
+  } finally {
+    cancel?.()
   }
 }

@@ -43,6 +43,8 @@ export interface ProbeFinding {
   readonly passes: boolean
   /** The probe's output, for the event about a failure. */
   readonly output: string
+  /** In how many milliseconds it is another, if only time passes. Undefined: never. */
+  readonly turnsInMs?: number | undefined
 }
 
 /** Reasons of containers that failed to start, and of failed checkpoints. Users see them in the container's status. */

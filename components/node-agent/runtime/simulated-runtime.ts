@@ -208,7 +208,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     if (state.kind === 'exited') return { passes: false, output: '' }
     const wish = this.#wish(pod, kind, name)
     if (wish !== undefined) {
-      return { passes: wish(this.#clock.now() - state.startedMs), output: '' }
+      return { ...wish(this.#clock.now() - state.startedMs), output: '' }
     }
     const probe = containerSpecOf(pod, name)?.[`${kind}Probe`]
     return await lookSimulated(probe, {
