@@ -57,11 +57,12 @@ describe('components that follow the time of a cluster', () => {
     const server = new FakeComponent('api-server', [
       { ...quiet, activity: 1 },
       { ...quiet, activity: 1 },
-      { ...quiet, activity: 2 },
+      { ...quiet, activity: 2, restlessMs: start + 12_000 },
     ])
+    const waits = { dueMs: start + 9000, awaited: { dueMs: start + 9500 } }
     const node = new FakeComponent('node-1', [
       { ...quiet, isBusy: true },
-      { ...quiet, activity: 5, dueMs: start + 9000, awaited: { dueMs: start + 9500 } },
+      { ...quiet, activity: 5, ...waits, restlessMs: start + 9500 },
     ])
     const clock = new FakeClock(start)
     const due = followersOf([server, node], clock).fireDue(paused)
@@ -70,6 +71,7 @@ describe('components that follow the time of a cluster', () => {
     expect(await due).toEqual({
       dueMs: start + 9000,
       awaited: { dueMs: start + 9500, owner: 'node-1' },
+      restlessMs: start + 9500,
     })
     // Busy; then its counter has grown; then the server's; then nothing has happened.
     expect(node.asked).toHaveLength(4)
