@@ -8,7 +8,13 @@ import { FakeClock, settle } from '../../support/fake-clock.ts'
 
 const start = Date.parse('2025-01-01T00:00:00Z')
 const paused = { nowMs: start, atMs: start, speed: 0 }
-const quiet: Quietness = { isBusy: false, activity: 0, dueMs: null, awaited: null, restlessMs: null }
+const quiet: Quietness = {
+  isBusy: false,
+  activity: 0,
+  dueMs: null,
+  awaited: null,
+  restlessMs: null,
+}
 
 /** A component that answers with these, the last of them again and again. */
 class FakeComponent {
