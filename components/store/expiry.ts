@@ -86,7 +86,10 @@ export class Expiry {
     const forMs = isLook ? longestPauseMs : leftMs
     this.#sleeping = { untilMs: nowMs + forMs, wake }
     try {
-      await (isLook ? upkeepOf(this.#clock) : clock).sleep(forMs, AbortSignal.any([signal, wake.signal]))
+      await (isLook ? upkeepOf(this.#clock) : clock).sleep(
+        forMs,
+        AbortSignal.any([signal, wake.signal]),
+      )
     } catch {
       // Something is due sooner, or it ends.
       signal.throwIfAborted()
