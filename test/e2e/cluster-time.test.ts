@@ -74,12 +74,19 @@ test.each([
   '%s are advanced: nodes and leaders renew their leases, and stay what they are',
   async (_, ms) => {
     const before = await cluster.lab.time.state()
+    const uids = async (): Promise<(string | undefined)[]> => {
+      const { items } = await cluster.client.resource(resources.leases).list()
+      return items.map(({ metadata }) => metadata.uid)
+    }
+    const uidsBefore = await uids()
     const { code, stdout } = await time('advance', `${ms / minuteMs}m`, '-o', 'json')
     expect(code).toBe(0)
     const { now } = JSON.parse(stdout) as { now: string }
     expect(Date.parse(now) - before.nowMs).toBe(ms)
     expect(await readiness()).toEqual({ 'node-1': 'True', 'node-2': 'True' })
     expect(await restarts()).toBe(0)
+    // No lease was taken for one of a server that is gone.
+    expect(await uids()).toEqual(uidsBefore)
     const { items } = await cluster.client.resource(resources.leases).list()
     const renewed = items.map(({ spec }) =>
       Date.parse((spec as { renewTime: string } | undefined)?.renewTime ?? ''),

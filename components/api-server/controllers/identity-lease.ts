@@ -162,9 +162,14 @@ export async function collectIdentityLeases(
   const { client, reader, clock, log, dialect } = options
   const { leases } = resourcesOf(dialect)
   const namespace = dialect.systemNamespace
+  let restedMs = clock.rested?.() ?? 0
   const collect = async (): Promise<void> => {
+    const restedBeforeMs = restedMs
+    restedMs = clock.rested?.() ?? 0
+    // No server renewed while the cluster rested.
+    const nowMs = clock.now() - (restedMs - restedBeforeMs)
     for (const lease of reader.list(leases, namespace) as readonly Lease[]) {
-      if (!isIdentityLease(lease, dialect) || !isExpired(lease, clock.now())) continue
+      if (!isIdentityLease(lease, dialect) || !isExpired(lease, nowMs)) continue
       try {
         await client.delete(leases, namespace, lease.metadata.name ?? '')
       } catch (error) {
