@@ -10,7 +10,7 @@ import type { Place } from './place.ts'
 import type { PlanKind } from './planned-fault.ts'
 import { referenceOf } from './reference.ts'
 import type { Reference } from './reference.ts'
-import { runStory } from './run-story.ts'
+import { patience, runStory } from './run-story.ts'
 import type { StoryRunResult } from './run-story.ts'
 import type { Story } from './story.ts'
 import type { ValueChange } from './values/schema-values.ts'
@@ -76,9 +76,6 @@ export interface Judge {
   readonly values?: ValueStories | undefined
   readonly signal: AbortSignal
 }
-
-/** On a busy machine a controller may do nothing for a while before it has begun. */
-const patience = 4
 
 /** Two runs without faults; two more, with more patience, where these end differently. */
 export async function runReference(

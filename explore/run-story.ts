@@ -35,6 +35,8 @@ export interface StoryRunResult {
   readonly seconds: number
 }
 
+/** On a busy machine a controller may do nothing for a while before it has begun: it may have this many times the quiet. */
+export const patience = 4
 const pollMs = 20
 /** A state that differs is read this often. */
 const readAgainMs = 250
@@ -206,9 +208,6 @@ class StoryRun {
     const { place, story, reference, signal } = this.#options
     const { gate, clock } = place
     const expected = reference?.states[this.#step]
-    const isLast = this.#step === story.steps.length
-    // What is as expected may go on earlier, but at the end nothing may follow.
-    const quietMs = expected === undefined || isLast ? story.quietMs : story.quietMs / 4
     const writesBefore = gate.traffic.writes.length
     let sinceMs = clock.now()
     let readMs = 0
@@ -217,7 +216,7 @@ class StoryRun {
       this.#check()
       if (!gate.hasSpoken) sinceMs = clock.now()
       const isLate = clock.now() - sinceMs > story.withinMs
-      const hasRested = gate.restedMs() >= quietMs && this.#restarting === undefined
+      const hasRested = gate.restedMs() >= this.#quietMs() && this.#restarting === undefined
       if (hasRested && (isLate || clock.now() - readMs >= readAgainMs)) {
         const state = await this.#read()
         readMs = clock.now()
@@ -236,6 +235,19 @@ class StoryRun {
     const writes = gate.traffic.writes.length - writesBefore
     const seconds = story.withinMs / 1000
     throw new RunOver([{ kind: 'never-rests', step: this.#step, writes, seconds }])
+  }
+
+  /** For how long the controller has to do nothing until the state tells what it has made of the step. */
+  #quietMs(): number {
+    const { place, story, reference } = this.#options
+    if (reference === undefined) return story.quietMs
+    // At first, and where nothing changes, the state is as expected before the controller has begun.
+    const asked = place.gate.traffic.askedIn(this.#step)
+    const hasAsked = [...reference.traffic.askedIn(this.#step)].every((one) => asked.has(one))
+    if (!hasAsked) return story.quietMs * patience
+    // What is as expected may go on earlier, but at the end nothing may follow.
+    const isLast = this.#step === story.steps.length
+    return isLast ? story.quietMs : story.quietMs / 4
   }
 
   async #read(): Promise<EndState> {

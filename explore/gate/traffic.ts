@@ -1,6 +1,6 @@
 /** Traffic: what the controller under test asked for and was shown in one run, in order. */
 import type { Target, Point } from './target.ts'
-import { isWrite } from './target.ts'
+import { describeTarget, isWrite } from './target.ts'
 
 /** A request of the controller that was answered, or that a fault met. */
 export interface Exchange {
@@ -66,6 +66,12 @@ export class Traffic {
     const isSame = resourceVersion !== undefined && this.#versions.get(key) === resourceVersion
     if (resourceVersion !== undefined) this.#versions.set(key, resourceVersion)
     return isSame
+  }
+
+  /** What it asked for in a step, as often as it may have been. */
+  askedIn(step: number): ReadonlySet<string> {
+    const asked = this.exchanges.filter((one) => one.step === step && !one.isQuiet)
+    return new Set(asked.map(({ point }) => describeTarget(point)))
   }
 
   get writes(): readonly Exchange[] {
