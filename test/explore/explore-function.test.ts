@@ -90,8 +90,7 @@ describe('an exploration in code', () => {
         await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'late' } })
       await once(signal, 'abort')
     }
-    const [step] = story.steps
-    const patient = { ...story, quiet: '1s', steps: [step] }
+    const patient = { ...story, quiet: '1s', steps: story.steps.slice(0, 1) }
     const told = await explore({ controller: slow, story: patient, plans: ['refuse'] })
     expect(told.map(({ outcome }) => outcome)).toEqual(['passed', 'passed'])
   })
