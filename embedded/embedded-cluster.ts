@@ -256,14 +256,15 @@ export class EmbeddedCluster {
     return part
   }
 
+  /** May be tried again after a request that failed. */
   async removeNode(name: string): Promise<void> {
     await this.stopNode(name)
-    this.#nodes.delete(name)
     try {
       await this.#admin.resource(resourcesOf(dialect).nodes).delete({ name })
     } catch (error) {
       if (!isStatusError(error, 'NotFound')) throw error
     }
+    this.#nodes.delete(name)
   }
 
   /** Everything as it is now; one revision. */

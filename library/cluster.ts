@@ -3,6 +3,7 @@ import { faultShape } from '../cluster/lab/check-fault.ts'
 import { serveApiService } from './api-service.ts'
 import { applyManifests } from './apply-manifests.ts'
 import type { ClusterForm } from './cluster-form.ts'
+import { clusterNodes } from './cluster-nodes.ts'
 import { connect } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { createConversions } from './conversion.ts'
@@ -22,7 +23,6 @@ import {
   checkMoment,
   checkMonitor,
   checkNamespace,
-  checkNode,
   checkScenarioOptions,
   checkSettle,
   checkWebhook,
@@ -36,7 +36,6 @@ import type {
   ClusterClock,
   ClusterFaults,
   ClusterMonitor,
-  ClusterNode,
   Identity,
   MonitorOptions,
   Registration,
@@ -73,6 +72,7 @@ export function clusterOver(form: ClusterForm): Cluster {
   }
   const own = open('admin')
   const admin = objectClientOver(own)
+  const { nodes, node, addNode } = clusterNodes(form)
   const cluster: Cluster = {
     server: form.server,
     form: form.form,
@@ -85,9 +85,10 @@ export function clusterOver(form: ClusterForm): Cluster {
     apply: async (...what) => applyManifests(await readManifests(checkApplied(what)), own),
     expect: (expectation) => expectObjects(expectation, own, form.fault()),
     get nodes() {
-      return form.nodeNames().map((name) => nodeOf(form, name))
+      return nodes()
     },
-    ...nodeCalls(form),
+    node,
+    addNode,
     clock: clockOf(form),
     faults: faultsOf(form),
     logs: (component) => form.logs(component),
@@ -227,33 +228,6 @@ function kubeconfigOf(client: ReturnType<Cluster['client']>): string {
     return client.kubeconfig()
   } finally {
     client[Symbol.dispose]()
-  }
-}
-
-function nodeOf(form: ClusterForm, name: string): ClusterNode {
-  return {
-    name,
-    stop: () => form.stopNode(name),
-    start: () => form.startNode(name),
-    remove: () => form.removeNode(name),
-  }
-}
-
-function nodeCalls(form: ClusterForm): Pick<Cluster, 'node' | 'addNode'> {
-  return {
-    node: (name) => {
-      const names = form.nodeNames()
-      if (names.includes(name)) return nodeOf(form, name)
-      const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
-      throw new RangeError(`the cluster has no node ${name}: ${known}`)
-    },
-    addNode: async (node) => {
-      const checked = checkNode('addNode', node)
-      if (form.nodeNames().includes(checked.name))
-        throw new RangeError(`the cluster has a node ${checked.name} already`)
-      await form.addNode(checked)
-      return nodeOf(form, checked.name)
-    },
   }
 }
 

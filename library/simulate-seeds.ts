@@ -5,6 +5,8 @@ import type { ClusterImage } from '../embedded/cluster-image.ts'
 import { isStop } from '../simulation/simulated-fault.ts'
 import type { SimulatedFault } from '../simulation/simulated-fault.ts'
 import type { SimulatedPart, SimulatedRun as Run } from '../simulation/simulated-run.ts'
+import { clusterNodes } from './cluster-nodes.ts'
+import { embeddedNode } from './embedded-options.ts'
 import { createKinds } from './kinds.ts'
 import { objectClientOver } from './object-client.ts'
 import { checkDuration } from './options.ts'
@@ -14,14 +16,35 @@ import type { SimulatedRun, SimulationContext } from './types.ts'
 
 const retryMs = 1000
 
-function contextOf({ client, clock, signal }: SimulatedPart): SimulationContext {
+/** What is dead does nothing to them any more. */
+function nodesOf({ nodes, signal }: Pick<SimulatedPart, 'nodes' | 'signal'>) {
+  const alive = async (work: () => Promise<void>): Promise<void> => {
+    signal.throwIfAborted()
+    await work()
+  }
+  return clusterNodes({
+    nodeNames: () => nodes.nodeNames,
+    addNode: (node) => alive(() => nodes.addNode(embeddedNode(node))),
+    startNode: (name) => alive(() => nodes.startNode(name)),
+    stopNode: (name) => alive(() => nodes.stopNode(name)),
+    removeNode: (name) => alive(() => nodes.removeNode(name)),
+  })
+}
+
+function contextOf({ client, nodes: owned, clock, signal }: SimulatedPart): SimulationContext {
   const kubeconfig = (): string => {
     throw new Error('a simulated cluster has no address, so that no kubeconfig leads to it')
   }
   const connection = { client, kinds: createKinds(client), namespace: 'default', kubeconfig }
   const sleep = async (ms: number): Promise<void> => await clock.sleep(ms, signal)
+  const { nodes, node, addNode } = nodesOf({ nodes: owned, signal })
   return {
     client: objectClientOver(connection),
+    get nodes() {
+      return nodes()
+    },
+    node,
+    addNode,
     now: () => new Date(clock.now()),
     sleep: async (given) => await sleep(checkDuration('sleep', given)),
     random: () => clock.random(),

@@ -586,6 +586,12 @@ export interface Cluster extends AsyncDisposable {
 export interface SimulationContext {
   /** The administrator's. Its requests meet the faults, as everybody's. */
   readonly client: ObjectClient
+  /** As they are now. What is done to them is no fault: it lasts. */
+  readonly nodes: readonly ClusterNode[]
+  /** Throws for a name that no node has. */
+  node(name: string): ClusterNode
+  /** Resolves when it is Ready. Without a capacity it has that of the other nodes of a simulation. */
+  addNode(node: NodeOptions): Promise<ClusterNode>
   /** What time it is in the cluster. */
   now(): Date
   /** By the cluster's clock. */

@@ -18,9 +18,16 @@ import type { SimulatedFault } from './simulated-fault.ts'
 import { SimulatedHistory } from './simulated-history.ts'
 import { runStoppedController } from './stopped-controller.ts'
 
+/** The cluster's nodes, which a story may take away and bring. */
+export type SimulatedNodes = Pick<
+  EmbeddedCluster,
+  'nodeNames' | 'addNode' | 'startNode' | 'stopNode' | 'removeNode'
+>
+
 /** What a part that the user brings may use: nothing else waits in the cluster's time. */
 export interface SimulatedPart {
   readonly client: Client
+  readonly nodes: SimulatedNodes
   readonly clock: Clock
   /** Aborts when the run is over. */
   readonly signal: AbortSignal
@@ -216,7 +223,25 @@ class Run {
   async #guarded(kind: string, work: (part: SimulatedPart) => Promise<void>): Promise<void> {
     const { signal } = this.#over
     const clock = this.#cluster.clock.of(kind)
-    await this.#judged(kind, async () => await work({ client: this.#connect(kind), clock, signal }))
+    await this.#judged(
+      kind,
+      async () => await work({ client: this.#connect(kind), nodes: this.#nodes, clock, signal }),
+    )
+  }
+
+  /** A node that comes has what the others have, unless it says otherwise. */
+  get #nodes(): SimulatedNodes {
+    const cluster = this.#cluster
+    return {
+      get nodeNames() {
+        return cluster.nodeNames
+      },
+      addNode: async ({ name, flags }) =>
+        await cluster.addNode({ name, flags: { ...nodeFlags, ...flags } }),
+      startNode: async (name) => await cluster.startNode(name),
+      stopNode: async (name) => await cluster.stopNode(name),
+      removeNode: async (name) => await cluster.removeNode(name),
+    }
   }
 
   /** A controller, with those of the faults that stop it. */
@@ -236,7 +261,7 @@ class Run {
           clock,
           signal: this.#over.signal,
           connect: () => this.#connect(kind),
-          work: async (life) => await controller({ ...life, clock }),
+          work: async (life) => await controller({ ...life, nodes: this.#nodes, clock }),
         }),
     )
   }

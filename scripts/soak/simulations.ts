@@ -1,8 +1,11 @@
 /** Simulations of the whole control plane under faults, with all monitors on, seed after seed. */
 import { simulate } from '../../library/index.ts'
 import { deploymentStory } from '../../test/simulation/deployment-story.ts'
+import { nodesStory } from '../../test/simulation/nodes-story.ts'
 import { workloadsStory } from '../../test/simulation/workloads-story.ts'
 import type { Part } from './part.ts'
+
+const stories = [deploymentStory, workloadsStory, nodesStory]
 
 export const simulationSoak: Part = {
   name: 'simulations',
@@ -12,7 +15,7 @@ export const simulationSoak: Part = {
     let runs = 0
     let commits = 0
     for (; Date.now() < until; runs += 1) {
-      const story = runs % 2 === 0 ? deploymentStory : workloadsStory
+      const story = stories[runs % stories.length] ?? deploymentStory
       const [run] = await simulate({ ...story, seed: (seed * 10_000 + runs) % 2 ** 32 })
       commits += run?.commits ?? 0
     }

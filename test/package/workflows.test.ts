@@ -116,7 +116,11 @@ describe.each(workflows)('%s', (_, workflow) => {
         ),
       )
       // Each builder of a matrix puts out its own.
-      const builders = (matrix['builder'] ?? []).map((name) => `steps.pack.outputs.${String(name)}`)
+      const builders = (matrix['builder'] ?? []).flatMap((name) =>
+        job.steps.flatMap(({ id }) =>
+          id === undefined ? [] : [`steps.${id}.outputs.${String(name)}`],
+        ),
+      )
       const known = new Set([
         ...keys.map((key) => `matrix.${key}`),
         ...needed,

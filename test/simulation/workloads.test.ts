@@ -5,9 +5,9 @@ import { workloadsStory } from './workloads-story.ts'
 
 it(
   'StatefulSets and Jobs come to their end whatever happens, and no monitor objects',
-  { timeout: 600_000 },
+  { timeout: 1_200_000 },
   async () => {
-    expect(await simulate({ ...workloadsStory, for: '1m', seeds: 10 })).toHaveLength(10)
+    expect(await simulate({ ...workloadsStory, for: '1m', seeds: 30 })).toHaveLength(30)
   },
 )
 
