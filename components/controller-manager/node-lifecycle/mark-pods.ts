@@ -1,17 +1,17 @@
 /** Marks the pods of a silent node not ready (upstream: MarkPodsNotReady). */
 import type { Pod } from '../../api/generated/types.ts'
+import { isGone } from '../../client/is-gone.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
-import { isStatusError } from '../../machinery/objects/status-error.ts'
 import { eachAtOnce } from '../batches.ts'
 import { isReady, readyCondition, withPodCondition } from '../pod-state.ts'
 
 const atOnce = 20
 
 export interface PodMarker {
-  /** Throws the first failure once all were tried; a pod that is gone or changed meanwhile is not a failure. */
+  /** Throws the first failure once all were tried: lost races are for the next try. A pod that is gone is not a failure. */
   markNotReady(pods: readonly Pod[]): Promise<void>
 }
 
@@ -35,8 +35,7 @@ export function createPodMarker(options: {
     try {
       await pods.patch({ namespace, name }, patch, { type: 'merge', subresource: 'status' })
     } catch (error) {
-      // Its next event brings a changed pod back here.
-      if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+      if (!isGone(error)) throw error
     }
   }
   return {

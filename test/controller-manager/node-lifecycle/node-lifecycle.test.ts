@@ -280,6 +280,24 @@ describe('node-lifecycle-controller', () => {
     expect(harness.events).toContain('Warning NodeNotReady Pod default/lost: Node is not ready')
   })
 
+  it('they are so too when somebody else changes them at that moment', async () => {
+    await start(1, ({ cluster, resources }) => cluster.seed(resources.pods, podOn('n0', 'lost')))
+    const { cluster, resources } = harness
+    let isFirst = true
+    cluster.react('patch', 'pods/status', () => {
+      if (!isFirst) return
+      isFirst = false
+      cluster.change(resources.pods, 'default/lost', ({ metadata }) => {
+        metadata.labels = { ...metadata.labels, changed: 'meanwhile' }
+      })
+    })
+    await pass(60)
+    expect(isFirst).toBe(false)
+    const lost = cluster.peek<Pod>(resources.pods, 'default/lost')
+    expect(lost?.metadata.labels).toMatchObject({ changed: 'meanwhile' })
+    expect(lost?.status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'False' })
+  })
+
   it('a node that never reports is marked so after 60 s', async () => {
     harness = createReconcilerHarness()
     harness.cluster.seed(harness.resources.nodes, { metadata: { name: 'new' } })
