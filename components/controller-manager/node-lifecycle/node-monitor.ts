@@ -75,10 +75,10 @@ export async function runNodeMonitor(
   }
 }
 
-/** Whether a node may soon be found lost, or has to be tainted. */
-function waitsForNode({ context, nodes, leases, health, pacer }: NodeMonitor): boolean {
+/** Whether a node may soon be found lost, has to be tainted, or has pods that are still to be marked. */
+function waitsForNode({ context, nodes, leases, health, pacer, unmarked }: NodeMonitor): boolean {
   const nowMs = context.clock.now()
-  if (pacer.nextInMs(nowMs) !== undefined) return true
+  if (unmarked.size > 0 || pacer.nextInMs(nowMs) !== undefined) return true
   return nodes.list().some((node) => {
     const name = node.metadata.name ?? ''
     const seen = health.get(name)
