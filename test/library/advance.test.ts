@@ -1,4 +1,5 @@
 /** What happens in a cluster while its clock is advanced. */
+import { KubeConfig, Watch } from '@kubernetes/client-node'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startCluster } from '../../library/index.ts'
 import type { Cluster, KubernetesObject } from '../../library/index.ts'
@@ -107,6 +108,30 @@ describe('advancing the clock', () => {
     const [lost] = await cluster.admin.list({ kind: 'Event', fieldSelector: 'reason=NodeNotReady' })
     expect((lost?.['involvedObject'] as { name: string } | undefined)?.name).toBe('node-1')
     expect(Date.parse(String(lost?.['firstTimestamp'])) - begun).toBeLessThan(90_000)
+  })
+
+  it('leaves rests out of what is left to a watch, whose client would only have begun a new one', async () => {
+    const cluster = await startCluster()
+    clusters.push(cluster)
+    const config = new KubeConfig()
+    config.loadFromString(cluster.kubeconfig())
+    const ended = Promise.withResolvers<void>()
+    let hasEnded = false
+    void ended.promise.then(() => (hasEnded = true))
+    const watch = await new Watch(config).watch(
+      '/api/v1/namespaces/default/configmaps',
+      { timeoutSeconds: 1800 },
+      () => {},
+      () => ended.resolve(),
+    )
+    await cluster.clock.advance('24h')
+    // Answers to other requests come later than the end of a watch.
+    await cluster.admin.list({ kind: 'ConfigMap' })
+    expect(hasEnded).toBe(false)
+    await cluster.admin.create(everyMinute)
+    await cluster.clock.advance('1h')
+    await ended.promise
+    watch.abort()
   })
 
   it('rests between probes that pass, and not past the moment at which one turns', async () => {
