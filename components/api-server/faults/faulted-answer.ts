@@ -48,14 +48,22 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
   })
 }
 
+interface HalfSink extends ResponseSink {
+  /** Something has been written. */
+  readonly hasBegun: boolean
+}
+
 /** Sends the first half of what is written first, and nothing else; `sent` is called then. */
 function halfSink(
   sink: ResponseSink,
   { signal, isMessages, sent }: { signal: AbortSignal; isMessages: boolean; sent: () => void },
-): ResponseSink {
+): HalfSink {
   let hasBegun = false
   return {
     signal,
+    get hasBegun() {
+      return hasBegun
+    },
     get buffered() {
       return sink.buffered
     },
@@ -83,10 +91,10 @@ export function cutShort(answer: Answer): Answer {
       const signal = AbortSignal.any([sink.signal, ending.signal])
       const { promise: isSent, resolve: sent } = Promise.withResolvers<void>()
       try {
-        const written = body(halfSink(sink, { signal, isMessages, sent }))
+        const half = halfSink(sink, { signal, isMessages, sent })
         // A body that ends without a byte is cut there; one that has written waits for what it wrote.
-        const failed = written.then(() => rejectionOf(signal))
-        await Promise.race([isSent, failed])
+        const ended = body(half).then(() => (half.hasBegun ? rejectionOf(signal) : undefined))
+        await Promise.race([isSent, ended])
       } finally {
         ending.abort()
       }

@@ -152,6 +152,18 @@ describe.each([
     expect(got.bytes).toBeGreaterThan(0)
   })
 
+  it('during: a watch that ends without an event breaks off at its end', async () => {
+    await obey(cut('during', ['watch']))
+    const path = `${configMaps}?watch=true&fieldSelector=metadata.name%3Dnone&timeoutSeconds=60`
+    const sent = send({ method: 'GET', path })
+    await eventually(async () => expect(await counts()).toEqual({ cut: 1 }))
+    const ending = eventually(async () => {
+      await clock.step(61_000)
+      return await Promise.race([sent, Promise.reject(new Error('the watch goes on'))])
+    })
+    expect(await ending).toMatchObject({ bytes: 0, isWhole: false })
+  })
+
   it('leaves no error in the log', () => {
     expect(server.faults).toEqual([])
   })
