@@ -6,6 +6,7 @@ import { backoffDelay } from '../component-base/backoff.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { messageOf } from '../component-base/log.ts'
 import type { Log } from '../component-base/log.ts'
+import { revisionOf } from '../machinery/objects/object.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
 import { nextStage } from './lifecycle.ts'
@@ -49,11 +50,6 @@ export interface StagePlayerOptions {
   readonly recorder: Pick<EventRecorder, 'record'>
   readonly clock: Pick<Clock, 'now' | 'random'>
   readonly log: Log
-}
-
-const revisionOf = ({ metadata }: KubeObject): bigint => {
-  const { resourceVersion = '0' } = metadata
-  return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n
 }
 
 export class StagePlayer {

@@ -37,6 +37,8 @@ export async function runPod(
     addresses?: PodAddresses
     cluster?: FakeCluster
     services?: readonly Service[]
+    /** After a status is stored, and before that is answered. */
+    beforeAnswer?: () => Promise<void>
   } = {},
 ) {
   const clock = more.clock ?? new FakeClock()
@@ -47,6 +49,8 @@ export async function runPod(
   const events: string[] = []
   let current = first
   let deletions = 0
+  let revision = 0
+  const nextRevision = (): string => String((revision += 1))
   const client = more.cluster?.client() ?? new FakeCluster(clock).client()
   const worker = new PodWorker(first, {
     runtime,
@@ -61,9 +65,11 @@ export async function runPod(
     admit: () => undefined,
     onProbe: () => {},
     record: (_pod, { reason, message }) => void events.push(`${reason}: ${message}`),
-    writeStatus: async (_pod, status) => {
+    writeStatus: async (written, status) => {
       statuses.push(structuredClone(status))
-      return 'written'
+      const resourceVersion = nextRevision()
+      await more.beforeAnswer?.()
+      return { ...written, metadata: { ...written.metadata, resourceVersion } }
     },
     deletePod: async () => {
       deletions += 1
@@ -90,6 +96,7 @@ export async function runPod(
     async change(edit: (pod: Pod) => void): Promise<void> {
       current = structuredClone(current)
       edit(current)
+      current.metadata.resourceVersion = nextRevision()
       worker.update(current)
       await settle()
     },

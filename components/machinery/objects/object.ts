@@ -75,6 +75,12 @@ export function splitKey(key: string): { namespace: string; name: string } {
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
+/** The resourceVersion as a number, which orders the states of an object; 0 where it has none (upstream: KEP-5504). */
+export function revisionOf({ metadata }: { metadata: ObjectMeta }): bigint {
+  const { resourceVersion = '0' } = metadata
+  return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n
+}
+
 /** Structural equality of JSON values; key order does not matter, undefined equals absent, and what objects inherit does not count. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true

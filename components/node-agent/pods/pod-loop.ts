@@ -1,5 +1,5 @@
 /** PodLoop: one worker for every pod of a node, as the informer shows them. */
-import type { Pod, PodStatus } from '../../api/generated/types.ts'
+import type { Pod, PodCondition, PodStatus } from '../../api/generated/types.ts'
 import type { InformerEvent } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import { isGone } from '../../client/is-gone.ts'
@@ -23,18 +23,39 @@ function refOf({ namespace, name = '' }: ObjectMeta): { namespace?: string; name
   return { name, ...(namespace === undefined ? {} : { namespace }) }
 }
 
+/**
+ * Conditions as a strategic patch has to send them: it merges them by type, so that the reason of a condition would outlive its cause
+ * (upstream: pkg/util/pod, PatchPodStatus).
+ */
+function withRemovals(
+  conditions: readonly PodCondition[] | undefined,
+  before: readonly (PodStatus | undefined)[],
+): { readonly conditions?: readonly object[] } {
+  if (conditions === undefined) return {}
+  const known = before.flatMap((status) => status?.conditions ?? [])
+  const removed = (condition: PodCondition): object =>
+    Object.fromEntries(
+      (['reason', 'message'] as const)
+        .filter((field) => condition[field] === undefined)
+        .filter((field) => known.some((old) => old.type === condition.type && old[field]))
+        .map((field) => [field, null]),
+    )
+  return { conditions: conditions.map((one) => ({ ...one, ...removed(one) })) }
+}
+
 /** Status writes and deletions of pods, through the gate; a pod that has gone, or is another one by now, is no error. */
 export function podWrites(
   pods: ResourceClient<Pod>,
   gate: Gate,
 ): Pick<PodWorkerOptions, 'writeStatus' | 'deletePod'> {
   return {
-    async writeStatus({ metadata }: Pod, status: PodStatus) {
-      const patch = { metadata: { uid: metadata.uid }, status }
+    async writeStatus(pod: Pod, status: PodStatus, published: PodStatus | undefined) {
+      const { metadata } = pod
+      const conditions = withRemovals(status.conditions, [pod.status, published])
+      const patch = { metadata: { uid: metadata.uid }, status: { ...status, ...conditions } }
       try {
         const how = { type: 'strategic', subresource: 'status' } as const
-        await gate(() => pods.patch(refOf(metadata), patch, how))
-        return 'written'
+        return await gate(() => pods.patch(refOf(metadata), patch, how))
       } catch (error) {
         if (isGone(error)) return 'gone'
         throw error

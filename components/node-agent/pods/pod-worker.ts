@@ -9,7 +9,7 @@ import { carryCause, currentCause, withCause, type Cause } from '../../client/ca
 import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
-import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
+import { deepEqual, keyOf, revisionOf } from '../../machinery/objects/object.ts'
 import { createAnnotationEvents } from './annotation-events.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { PodAddresses } from './pod-addresses.ts'
@@ -34,8 +34,12 @@ export interface PodWorkerOptions {
   readonly environment: PodEnvironment
   readonly onProbe: PodContainersOptions['onProbe']
   readonly volumes: PodVolumes
-  /** Writes the status; `gone` when the server has this pod no more. */
-  readonly writeStatus: (pod: Pod, status: PodStatus) => Promise<'written' | 'gone'>
+  /** Writes the status over that of `pod` and `published`; resolves with what is stored then, `gone` when the server has this pod no more. */
+  readonly writeStatus: (
+    pod: Pod,
+    status: PodStatus,
+    published: PodStatus | undefined,
+  ) => Promise<Pod | 'gone'>
   /** Removes the pod's object, once nothing of it runs. */
   readonly deletePod: (pod: Pod) => Promise<void>
   readonly clock: Clock
@@ -84,6 +88,8 @@ export class PodWorker {
   #podIp: string | undefined
   #failure: { reason: string; message: string } | undefined
   #published: PodStatus | undefined
+  /** Of the last write. */
+  #storedRevision = 0n
   /** Another writer changed the reported status: it must be reported again. */
   #isOverruled = false
   #hasVanished = false
@@ -172,12 +178,18 @@ export class PodWorker {
   /** The pod's object changed. */
   update(pod: Pod): void {
     this.#pod = pod
-    if (!this.#isWriting && contradicts(pod.status, this.#published)) this.#isOverruled = true
+    if (!this.#isWriting) this.#notice()
     if (!this.#wasOver) this.#sayFaults(this.#annotationFaults())
     this.#options.runtime.updatePod(pod)
     this.#containers.hurry()
     this.#containers.update()
     this.#queueSync()
+  }
+
+  /** Whether somebody has changed what was reported. What the pod was before the last write says nothing. */
+  #notice(): void {
+    const isNews = revisionOf(this.#pod) > this.#storedRevision
+    if (isNews && contradicts(this.#pod.status, this.#published)) this.#isOverruled = true
   }
 
   /** The pod's object was deleted: kills the running containers and reports nothing. */
@@ -356,8 +368,9 @@ export class PodWorker {
     const { writeStatus, deletePod, clock } = this.#options
     try {
       if (status !== undefined) {
-        const outcome = await writeStatus(this.#pod, status)
-        if (outcome === 'gone') this.#hasVanished = true
+        const stored = await writeStatus(this.#pod, status, this.#published)
+        if (stored === 'gone') this.#hasVanished = true
+        else this.#storedRevision = revisionOf(stored)
         this.#published = status
       }
       if (isDeletable && !this.#hasVanished) {
@@ -369,6 +382,7 @@ export class PodWorker {
       await clock.sleep(writeRetryMs)
     } finally {
       this.#isWriting = false
+      this.#notice()
       // What happened during the write is the cause of the next one.
       withCause(this.#cause, () => this.#queueSync())
     }

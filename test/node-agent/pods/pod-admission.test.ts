@@ -116,9 +116,9 @@ function startNode() {
     environment: async () => ({}),
     volumes: { needsCheck: () => false, check: async () => [] },
     record: () => {},
-    writeStatus: async ({ metadata }, status) => {
-      statuses.set(metadata.name ?? '', status)
-      return 'written'
+    writeStatus: async (pod, status) => {
+      statuses.set(pod.metadata.name ?? '', status)
+      return pod
     },
     deletePod: async ({ metadata }) => void deleted.push(metadata.name),
     clock,

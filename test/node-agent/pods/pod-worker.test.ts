@@ -72,6 +72,26 @@ describe('a plain pod', () => {
     expect(conditionOf(run.last, 'Ready')).toBe('True')
   })
 
+  test('whose conditions somebody changed before its own write was answered is reported again', async () => {
+    let change: (() => Promise<void>) | undefined
+    const run = await runPod(pod('web', {}, { [podAnnotations.startDelay]: '3s' }), {
+      beforeAnswer: async () => await change?.(),
+    })
+    await run.clock.step(1000)
+    change = async () => {
+      change = undefined
+      await run.change((changed) => {
+        const conditions = structuredClone(run.last.conditions ?? [])
+        for (const one of conditions) if (one.type === 'Ready') one.status = 'False'
+        changed.status = { ...structuredClone(run.last), conditions }
+      })
+    }
+    await run.clock.step(2000)
+    await settle()
+    expect(run.statuses).toHaveLength(3)
+    expect(conditionOf(run.last, 'Ready')).toBe('True')
+  })
+
   test('on the host network has the address of the node', async () => {
     const run = await runPod(pod('host', { hostNetwork: true }))
     expect(run.last.podIP).toBe('127.0.0.1')

@@ -26,7 +26,7 @@ describe('a write of a pod', () => {
     'is over when the pod is gone, or another has its name: %s %s',
     async (reason, message) => {
       const { writeStatus, deletePod } = writesThatFail(new StatusError(reason, message))
-      expect(await writeStatus(pod, {})).toBe('gone')
+      expect(await writeStatus(pod, {}, undefined)).toBe('gone')
       await deletePod(pod)
     },
   )
@@ -34,7 +34,30 @@ describe('a write of a pod', () => {
   it('is tried again by its caller after a race that it lost', async () => {
     const lost = new StatusError('Conflict', 'the object has been modified')
     const { writeStatus, deletePod } = writesThatFail(lost)
-    await expect(writeStatus(pod, {})).rejects.toBe(lost)
+    await expect(writeStatus(pod, {}, undefined)).rejects.toBe(lost)
     await expect(deletePod(pod)).rejects.toBe(lost)
+  })
+
+  it('takes the reason and message of a condition away that has none any more', async () => {
+    const sent: unknown[] = []
+    const patch: ResourceClient<Pod>['patch'] = async (_, body) => {
+      sent.push(body)
+      return pod
+    }
+    const client: Partial<ResourceClient<Pod>> = { patch }
+    const { writeStatus } = podWrites(client as ResourceClient<Pod>, async (work) => await work())
+    const ready = { type: 'Ready', status: 'False', reason: 'A', message: 'a' }
+    const other = { type: 'Other', status: 'False', reason: 'B' }
+    const known = { ...pod, status: { conditions: [ready] } }
+    const conditions = [{ ...other }, { type: 'Ready', status: 'True' }]
+    await writeStatus(known, { conditions }, { conditions: [other] })
+    expect(sent).toEqual([
+      {
+        metadata: { uid: 'u' },
+        status: {
+          conditions: [other, { type: 'Ready', status: 'True', reason: null, message: null }],
+        },
+      },
+    ])
   })
 })
