@@ -4,6 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Longest first, as measured; names of files below `test`. */
 const longest = [
+  'simulation/simulate.test.ts',
+  'simulation/nodes.test.ts',
+  'simulation/workloads.test.ts',
   'clients/go.test.ts',
   'clients/upstream-storage.test.ts',
   'examples/java.test.ts',
