@@ -1,6 +1,7 @@
 /** Shapes: declarations of a user's values, in a scenario file or a fault. Checking a value against a shape returns typed data or a list of issues. */
-import { nearestName, parseDuration } from '../components/component-base/flags.ts'
+import { nearestName } from '../components/component-base/flags.ts'
 import { brief } from '../components/machinery/objects/differences.ts'
+import { durationOf, durationPattern } from './duration.ts'
 import { pathText } from './path.ts'
 import type { Path } from './path.ts'
 
@@ -160,12 +161,11 @@ export const count: Shape<number> = simple(
   (value) => (Number.isInteger(value) && (value as number) >= 0 ? (value as number) : undefined),
 )
 const asDuration = (value: unknown): number | undefined =>
-  typeof value === 'string' ? parseDuration(value) : undefined
-const timePattern = String.raw`(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$`
-/** `4s`, `1m30s`, `200ms`; in milliseconds. */
+  typeof value === 'string' ? durationOf(value) : undefined
+/** `4s`, `1m30s`, `200ms`, `7d`; in milliseconds. */
 export const duration: Shape<number> = simple(
-  'a duration such as 4s or 200ms',
-  orVariable({ type: 'string', pattern: `^[+]?${timePattern}` }),
+  'a duration such as 4s, 200ms or 7d',
+  orVariable({ type: 'string', pattern: `^[+]?${durationPattern}` }),
   (value) => {
     const ms = asDuration(value)
     return ms === undefined || ms < 0 ? undefined : ms
@@ -174,7 +174,7 @@ export const duration: Shape<number> = simple(
 /** A duration that can be negative: `-1h`. */
 export const signedDuration: Shape<number> = simple(
   'a duration such as 4s or -1h',
-  orVariable({ type: 'string', pattern: `^[+-]?${timePattern}` }),
+  orVariable({ type: 'string', pattern: `^[+-]?${durationPattern}` }),
   asDuration,
 )
 

@@ -1,5 +1,5 @@
 /** Durations of the library's options, in milliseconds. */
-import { parseDuration } from '../components/component-base/flags.ts'
+import { durationOf } from '../cluster/duration.ts'
 
 const dayMs = 86_400_000
 /** Longer than any certificate lasts, and dates stay within those that JavaScript has. */
@@ -10,12 +10,6 @@ export const durationForm =
 
 /** `10s` -> 10000; numbers are milliseconds. Undefined for anything else, for what is negative, and for more than 100 years. */
 export function durationMs(value: unknown): number | undefined {
-  const ms = typeof value === 'string' ? textMs(value) : value
+  const ms = typeof value === 'string' ? durationOf(value) : value
   return typeof ms === 'number' && ms >= 0 && ms <= longestMs ? ms : undefined
-}
-
-/** Go's durations (component-base/flags.ts), and whole or part days, which Go does not have. */
-function textMs(text: string): number | undefined {
-  const [, days] = /^(\d+(?:\.\d+)?)d$/.exec(text) ?? []
-  return days === undefined ? parseDuration(text) : Number(days) * dayMs
 }

@@ -160,7 +160,7 @@ test.each([
   [
     'an invalid duration',
     operation('sleep: { duration: soon }'),
-    'must be a duration such as 4s or 200ms, not "soon"',
+    'must be a duration such as 4s, 200ms or 7d, not "soon"',
   ],
   ['a test without steps', '  steps: []\n', ': spec: the test has no step'],
 ])('%s is named with its line', (_, spec, message) => {

@@ -44,7 +44,7 @@ test('each runs for every item, also of a variable, and names the item of a fail
     'variables: { all: [1ms, never] }',
   )
   expect(why(result)).toEqual([
-    'wait never, sleep never: steps[1].each.steps[0].sleep: ${wait} must be a duration such as 4s or 200ms, not "never"',
+    'wait never, sleep never: steps[1].each.steps[0].sleep: ${wait} must be a duration such as 4s, 200ms or 7d, not "never"',
   ])
   expect(
     why(await steps("  - each: { of: '${n}', steps: [{ sleep: 1ms }] }\n", 'variables: { n: 3 }')),

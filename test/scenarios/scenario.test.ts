@@ -71,7 +71,7 @@ describe('a scenario file', () => {
     [
       'a wrong type',
       `${head}  - expect:\n      kind: Pod\n      within: soon\n`,
-      'lab.yaml:5: steps[0].expect.within: must be a duration such as 4s or 200ms, not "soon"',
+      'lab.yaml:5: steps[0].expect.within: must be a duration such as 4s, 200ms or 7d, not "soon"',
     ],
     [
       'a missing field of a step',
@@ -159,7 +159,7 @@ describe('a scenario file', () => {
     [
       'a time that is over before it begins',
       `${head}  - sleep: -3s\n`,
-      'lab.yaml:3: steps[0].sleep: must be a duration such as 4s or 200ms, not "-3s"',
+      'lab.yaml:3: steps[0].sleep: must be a duration such as 4s, 200ms or 7d, not "-3s"',
     ],
     [
       'a step that names nobody',

@@ -60,7 +60,7 @@ it('pauses, advances and resumes the clock of the cluster', async () => {
 })
 
 it.each([
-  ['{ advance: -5m }', /advance: must be a duration such as 4s or 200ms, not "?-5m"?/],
+  ['{ advance: -5m }', /advance: must be a duration such as 4s, 200ms or 7d, not "?-5m"?/],
   ['{ advanceTo: tomorrow }', /advanceTo: must be a time such as 2030-01-01T00:00:00Z/],
   ['{ speed: 5000 }', /speed: must be a number from 0\.01 to 1000/],
   ['{}', /says nothing; it needs one of pause, resume, speed, advance, advanceTo, step, settle/],

@@ -31,7 +31,7 @@ test('a variable takes the place of a number, a duration, a word from a list, an
     'variables: { n: 7 }',
   )
   expect(inner.steps[0]?.failure).toEqual([
-    'round 1, sleep 7: steps[0].repeat.steps[0].sleep: ${n} must be a duration such as 4s or 200ms, not 7',
+    'round 1, sleep 7: steps[0].repeat.steps[0].sleep: ${n} must be a duration such as 4s, 200ms or 7d, not 7',
   ])
 })
 
