@@ -1,5 +1,6 @@
 /** `skiff explore`: looks for the bugs of a controller, and replays what it has found. */
 import { resolve } from 'node:path'
+import type { Clock } from '../components/component-base/clock.ts'
 import { defineFlags, flag, nearestName } from '../components/component-base/flags.ts'
 import { ClusterError } from '../cluster/cluster-error.ts'
 import { defineCommand, outputFlag } from '../cluster/cli/command.ts'
@@ -11,6 +12,7 @@ import { explore, isFound } from './explore.ts'
 import type { ExploreReport, Progress } from './explore.ts'
 import { describeFinding } from './finding.ts'
 import type { Finding } from './finding.ts'
+import type { Mixes } from './mix-plans.ts'
 import { planKinds } from './planned-fault.ts'
 import type { PlanKind } from './planned-fault.ts'
 import { readPlanFile } from './plan-file.ts'
@@ -29,6 +31,10 @@ const exploreFlags = defineFlags({
   ...controllerFlag,
   story: flag.string('File with the story: manifests and steps.', ''),
   plans: flag.list(`Kinds of plans: ${Object.keys(planKinds).join(', ')}. Default: all.`, []),
+  mixes: flag.int('So many plans more, of two or three faults that found nothing alone.', 0, {
+    least: 0,
+  }),
+  seed: flag.int('Which faults are mixed; drawn and printed by default.'),
   values: flag.string(
     'Change the values of this CustomResourceDefinition instead, such as caches.example.com.',
     '',
@@ -60,11 +66,29 @@ function kindsOf(names: readonly string[]): readonly PlanKind[] {
   })
 }
 
+function mixesOf(
+  { mixes: count, seed, values }: { mixes: number; seed: number | undefined; values: string },
+  clock: Clock,
+): Mixes {
+  if (count > 0 && values !== '')
+    throw new ClusterError('usage', '--mixes are of faults, and --values has none', {
+      hint: 'leave one of them out',
+    })
+  if (seed !== undefined && (seed < 0 || seed >= 2 ** 32))
+    throw new ClusterError('usage', `invalid seed ${seed}: it must be from 0 to 4294967295`)
+  return { count, seed: seed ?? Math.floor(clock.random() * 2 ** 32) }
+}
+
 function printProgress({ terminal }: CommandContext, progress: Progress): void {
   const colors = terminal.errColors
   if (progress.kind === 'reference') {
     const { writes, seconds, plans } = progress
     const told = `reference: ${writes} writes in ${seconds.toFixed(1)} s; ${plans} plans`
+    terminal.err(`${styled(told, 'bold', colors)}\n`)
+    return
+  }
+  if (progress.kind === 'mixes') {
+    const told = `mixes: ${progress.count} plans, seed ${progress.seed}`
     terminal.err(`${styled(told, 'bold', colors)}\n`)
     return
   }
@@ -109,6 +133,10 @@ const exploreCommand = defineCommand({
       'Kill it, and lose answers, for two minutes',
     ],
     [
+      'skiff explore --controller ./operator --story story.yaml --mixes 20',
+      'Then 20 plans of several faults each',
+    ],
+    [
       'skiff explore --controller ./operator --story story.yaml --values caches.example.com',
       'Change each value of a Cache, and back',
     ],
@@ -118,11 +146,13 @@ const exploreCommand = defineCommand({
     const command = needed(given.controller, 'controller')
     const story = readStory(needed(given.story, 'story'))
     const values = given.values === '' ? undefined : given.values
+    const mixes = mixesOf(given, clock)
     const report = await explore({
       story,
       controller: commandController(command, process.cwd()),
       kinds: kindsOf(given.plans),
       values,
+      mixes,
       jobs: given.jobs,
       timeMs: given.time,
       mostPlans: given.most,

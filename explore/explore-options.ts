@@ -45,7 +45,7 @@ export interface StoryDocument {
 
 /** One plan of an exploration, and what came of it. */
 export interface ExploredPlan {
-  readonly kind: PlanKind | 'values'
+  readonly kind: PlanKind | 'mix' | 'values'
   /** In words. */
   readonly title: string
   /** `not-met`: nothing came to the point of the plan. `once`: what was found did not happen again. */
@@ -64,6 +64,10 @@ export interface ExploreOptions {
   readonly plan?: string | undefined
   /** Default: all kinds. */
   readonly plans?: readonly PlanKind[] | undefined
+  /** So many plans more, of two or three faults each that found nothing alone. Default 0. */
+  readonly mixes?: number | undefined
+  /** Which faults are mixed: from 0, below 2^32. Default 1. */
+  readonly seed?: number | undefined
   /** Changes values of this CustomResourceDefinition in the place of faults: `caches.example.com`. */
   readonly values?: string | undefined
   /** Clusters at once. Default 2. */
@@ -93,6 +97,8 @@ const shape = options('options of an exploration', {
   story: optional(told),
   plan: optional(word),
   plans: optional(listOf('a list of kinds', oneOf(...(Object.keys(planKinds) as PlanKind[])))),
+  mixes: optional(whole(0, 1_000_000)),
+  seed: optional(whole(0, 2 ** 32 - 1)),
   values: optional(word),
   jobs: optional(whole(1, 100)),
   for: optional(duration),
@@ -110,5 +116,7 @@ export function checkExplore(value: unknown): ShapeType<typeof shape> {
   if (asked !== '') return { ...checked, plan: asked }
   if (checked.plan === undefined && checked.story === undefined)
     throw new OptionError(['explore: story is missing: it must be the path of a story, or a story'])
+  if (checked.values !== undefined && (checked.mixes ?? 0) > 0)
+    throw new OptionError(['explore: mixes are of faults, and values have none: leave one out'])
   return checked
 }

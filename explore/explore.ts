@@ -5,6 +5,8 @@ import { kindOf } from './finding.ts'
 import type { Finding } from './finding.ts'
 import { makePlans } from './make-plans.ts'
 import type { Plan } from './make-plans.ts'
+import { mixPlans } from './mix-plans.ts'
+import type { Mixes } from './mix-plans.ts'
 import { openPlaces } from './place.ts'
 import type { Place } from './place.ts'
 import type { PlanKind } from './planned-fault.ts'
@@ -23,6 +25,8 @@ export interface ExploreOptions {
   readonly kinds: readonly PlanKind[]
   /** Explore values of this CustomResourceDefinition instead: `caches.example.com`. */
   readonly values?: string | undefined
+  /** After the plans of one fault each. */
+  readonly mixes: Mixes
   /** Clusters at once. */
   readonly jobs: number
   /** No plan begins later. */
@@ -43,6 +47,7 @@ export type Progress =
       readonly writes: number
       readonly seconds: number
     }
+  | ({ readonly kind: 'mixes' } & Mixes)
   | {
       readonly kind: 'plan'
       readonly done: number
@@ -183,6 +188,68 @@ export async function judgePlan(place: Place, judge: Judge, plan: Plan): Promise
   return await shrunk(place, judge, again)
 }
 
+type Limits = Pick<ExploreOptions, 'timeMs' | 'stopsAtFirst' | 'mostPlans' | 'clock'>
+
+/** The plans of an exploration under way. */
+interface Run extends Limits {
+  readonly places: readonly Place[]
+  readonly judge: Judge
+  readonly startedMs: number
+  readonly onProgress: ExploreOptions['onProgress']
+  /** How many were begun, or left out because they contain what was found. */
+  begun: number
+  /** In the order in which they ended. */
+  readonly results: PlanResult[]
+}
+
+function isOver({ clock, startedMs, timeMs, stopsAtFirst, results }: Run): boolean {
+  return clock.now() - startedMs >= timeMs || (stopsAtFirst && results.some(isFound))
+}
+
+/** Whether all faults of a plan that found something are in this one, too. */
+function holdsFound({ results }: Run, plan: Plan): boolean {
+  const faults = new Set(plan.faults.map((fault) => JSON.stringify(fault)))
+  return results.some(
+    (one) =>
+      isFound(one) &&
+      one.plan.faults.length > 0 &&
+      one.plan.faults.every((fault) => faults.has(JSON.stringify(fault))),
+  )
+}
+
+async function runAll(run: Run, plans: readonly Plan[]): Promise<void> {
+  const { places, judge, results, onProgress } = run
+  const of = results.length + plans.length
+  const left = plans.values()
+  const work = async (place: Place): Promise<void> => {
+    while (!isOver(run)) {
+      const { value: plan, done } = left.next()
+      if (done === true) return
+      run.begun += 1
+      if (holdsFound(run, plan)) continue
+      const result = await judgePlan(place, judge, plan)
+      // Another may have come to the same meanwhile.
+      if (holdsFound(run, result.plan)) continue
+      results.push(result)
+      onProgress?.({ kind: 'plan', done: results.length, of, result })
+    }
+  }
+  const ended = await Promise.allSettled(places.map(work))
+  for (const one of ended) if (one.status === 'rejected') throw one.reason
+}
+
+/** Mixes of the faults that found nothing alone, since they can find what no single one does. */
+function mixesFor(run: Run, plans: readonly Plan[], { count, seed }: Mixes): Plan[] {
+  const most = Math.min(count, run.mostPlans - run.begun)
+  if (most <= 0 || isOver(run)) return []
+  const passed = run.results.filter(({ outcome }) => outcome === 'passed')
+  const passedPlans = new Set(passed.map(({ plan }) => plan))
+  const faults = plans.filter((plan) => passedPlans.has(plan)).flatMap((plan) => plan.faults)
+  const mixes = mixPlans(faults, { count: most, seed })
+  run.onProgress?.({ kind: 'mixes', count: mixes.length, seed })
+  return mixes
+}
+
 /** Rejects when the cluster or the manifests fail, and with the signal's reason. */
 export async function explore(options: ExploreOptions): Promise<ExploreReport> {
   const { story, controller, kinds, jobs, clock, signal, mostPlans, onProgress } = options
@@ -204,24 +271,13 @@ export async function explore(options: ExploreOptions): Promise<ExploreReport> {
     const plans = all.slice(0, mostPlans)
     const writes = reference.traffic.writes.length
     onProgress?.({ kind: 'reference', plans: plans.length, writes, seconds })
-    const results: PlanResult[] = []
-    let next = 0
     const judge: Judge = { story, controller, reference, values, signal }
-    const isOver = (): boolean =>
-      clock.now() - startedMs >= options.timeMs || (options.stopsAtFirst && results.some(isFound))
-    const work = async (place: Place): Promise<void> => {
-      while (!isOver()) {
-        const plan = plans[next]
-        next += 1
-        if (plan === undefined) return
-        const result = await judgePlan(place, judge, plan)
-        results.push(result)
-        onProgress?.({ kind: 'plan', done: results.length, of: plans.length, result })
-      }
-    }
-    const ended = await Promise.allSettled(places.map(work))
-    for (const one of ended) if (one.status === 'rejected') throw one.reason
-    const leftOut = all.length - results.length
+    const results: PlanResult[] = []
+    const run: Run = { ...options, places, judge, startedMs, onProgress, begun: 0, results }
+    await runAll(run, plans)
+    const mixes = mixesFor(run, plans, options.mixes)
+    await runAll(run, mixes)
+    const leftOut = all.length + mixes.length - run.begun
     return { unfit: [], reference, referenceSeconds: seconds, results, leftOut }
   } finally {
     await Promise.all(places.map((place) => place.close()))

@@ -142,6 +142,7 @@ export async function explore(options: ExploreOptions): Promise<readonly Explore
         story: place.story,
         kinds: checked.plans ?? (Object.keys(planKinds) as PlanKind[]),
         values,
+        mixes: { count: checked.mixes ?? 0, seed: checked.seed ?? 1 },
         jobs: checked.jobs ?? 2,
         timeMs: checked.for ?? 600_000,
         mostPlans: checked.most ?? 300,

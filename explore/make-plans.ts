@@ -6,8 +6,8 @@ import type { PlanKind, PlannedFault } from './planned-fault.ts'
 import type { ValueChange } from './values/schema-values.ts'
 
 export interface Plan {
-  /** `values`: what happens is the change of a value instead of faults. */
-  readonly kind: PlanKind | 'values'
+  /** `mix`: several faults. `values`: what happens is the change of a value instead. */
+  readonly kind: PlanKind | 'mix' | 'values'
   readonly faults: readonly PlannedFault[]
   readonly change?: ValueChange
 }

@@ -23,9 +23,23 @@ test.each([
   await expectFound(copy(), commandOf, { operator, more, finding })
 })
 
-test('nothing is found in the correct operator', async () => {
-  for (const more of [[], ['--values', 'caches.example.com']])
-    await expectNothingFound(copy(), commandOf, more)
+test('nothing is found in the correct operator, by mixes of faults neither', async () => {
+  await expectNothingFound(copy(), commandOf, ['--values', 'caches.example.com'])
+  const mixes = ['--mixes', '4', '--seed', '7']
+  const output = await expectNothingFound(copy(), commandOf, mixes)
+  expect(output).toContain('mixes: 4 plans, seed 7')
+  expect(output).toMatch(/✓ .*; .* \(\d+\/\d+, /)
+})
+
+test.each([
+  [['--mixes', '4', '--values', 'caches.example.com'], '--mixes are of faults'],
+  [['--mixes', '4', '--seed', '-1'], 'invalid seed -1: it must be from 0 to 4294967295'],
+  [['--mixes', '-4'], '--mixes'],
+])('%j: the error says what is wrong', async (more, message) => {
+  const words = ['--controller', commandOf('correct'), '--story', 'story.yaml', ...more]
+  const { code, output } = await explore(copy(), ...words)
+  expect(code, output).toBe(2)
+  expect(output).toContain(message)
 })
 
 test('the operators compile in strict mode', async () => {

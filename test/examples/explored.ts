@@ -9,7 +9,7 @@ const program = join(import.meta.dirname, '..', '..', 'bin', 'skiff.js')
 /** How to run an operator of the example: a command, as `--controller` takes it. */
 type CommandOf = (operator: string) => string
 
-async function explore(example: Example, ...words: readonly string[]) {
+export async function explore(example: Example, ...words: readonly string[]) {
   return await example.run(process.execPath, [program, 'explore', ...words])
 }
 
@@ -38,14 +38,16 @@ export async function expectFound(
   await expect.poll(() => example.leftovers(), { timeout: 5000 }).toEqual([])
 }
 
+/** Resolves with what was printed. */
 export async function expectNothingFound(
   example: Example,
   commandOf: CommandOf,
   more: readonly string[] = [],
-): Promise<void> {
+): Promise<string> {
   const controller = ['--controller', commandOf('correct')]
   const { code, output } = await explore(example, '--story', 'story.yaml', ...controller, ...more)
   expect(code, output).toBe(0)
   // What kept the controller ends just after the command.
   await expect.poll(() => example.leftovers(), { timeout: 5000 }).toEqual([])
+  return output
 }

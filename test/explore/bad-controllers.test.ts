@@ -36,6 +36,7 @@ async function explored(
     story,
     controller,
     kinds: ['kill'],
+    mixes: { count: 0, seed: 1 },
     jobs: 1,
     timeMs: Infinity,
     mostPlans: 100,

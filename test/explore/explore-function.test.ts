@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { ConfigMap } from '../../components/api/generated/types.ts'
 import { ExplorationError, explore } from '../../explore/index.ts'
 import type { ControllerContext, ExploreOptions } from '../../explore/index.ts'
 import { OptionError } from '../../library/option-error.ts'
@@ -47,6 +48,36 @@ async function failureOf(options: ExploreOptions): Promise<ExplorationError> {
   const error: unknown = await explore(options).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(ExplorationError)
   return error as ExplorationError
+}
+
+/** Marks the ConfigMaps `one` and `two` as done. A conflict is tried again at once; after so many it does nothing more until it starts again. */
+function marker({ mostConflicts }: { readonly mostConflicts: number }) {
+  return async ({ client, signal }: ControllerContext): Promise<void> => {
+    let conflicts = 0
+    const mark = async (name: string): Promise<void> => {
+      while (conflicts < mostConflicts) {
+        const found = await client.get<ConfigMap>({ kind: 'ConfigMap', name })
+        if (found.data?.['done'] !== undefined) return
+        const isMarked = await client.replace({ ...found, data: { done: 'yes' } }).then(
+          () => true,
+          () => false,
+        )
+        if (isMarked) return
+        conflicts += 1
+      }
+    }
+    while (!signal.aborted) {
+      try {
+        for await (const { object } of client.watch({ kind: 'ConfigMap' }, { signal })) {
+          const name = object.metadata?.name ?? ''
+          if (name === 'one' || name === 'two') await mark(name)
+        }
+      } catch {
+        // It begins again.
+      }
+      await sleep(20)
+    }
+  }
 }
 
 describe('an exploration in code', () => {
@@ -95,6 +126,33 @@ describe('an exploration in code', () => {
     expect(told.map(({ outcome }) => outcome)).toEqual(['passed', 'passed'])
   })
 
+  it('finds by a mix of faults what none of them finds alone, once, and replays its plan', async () => {
+    const findings = temporaryFolder('explore-mixes')
+    const steps = ['one', 'two'].map((name) => ({
+      create: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } },
+    }))
+    const options = { story: { ...story, steps }, plans: ['refuse'], mixes: 8, findings } as const
+    const patient = marker({ mostConflicts: 100 })
+    const well = await explore({ ...options, controller: patient })
+    expect(well.filter(({ kind }) => kind === 'mix').length).toBeGreaterThan(3)
+    expect(new Set(well.map(({ outcome }) => outcome))).toEqual(new Set(['passed']))
+    const seen: string[] = []
+    const onPlan = ({ kind, outcome }: { kind: string; outcome: string }): void =>
+      void seen.push(`${kind} ${outcome}`)
+    const controller = marker({ mostConflicts: 2 })
+    const hasty = { ...options, story: { ...options.story, within: '3s' } }
+    const error = await failureOf({ ...hasty, controller, onPlan })
+    expect(seen).not.toContain('refuse found')
+    expect(error.found.map(({ title }) => title)).toEqual([
+      'refused with 409: update configmaps default/one; refused with 409: update configmaps default/two',
+    ])
+    const plan = error.found[0]?.file ?? ''
+    const again = await failureOf({ controller, plan })
+    expect(again.found[0]?.findings).toEqual(error.found[0]?.findings)
+    const mended = await explore({ controller: patient, plan })
+    expect(mended.map(({ kind, outcome }) => `${kind} ${outcome}`)).toEqual(['mix passed'])
+  })
+
   it('says what keeps a controller from being explored: it ends, fails, or goes on when it is killed', async () => {
     const ends = await failureOf({ story, controller: async () => {} })
     expect(ends.message).toContain('the controller ended, again and again')
@@ -122,6 +180,11 @@ describe('an exploration in code', () => {
     [
       { controller: async () => {}, story, plans: ['kil'] },
       'explore: plans[0] must be one of kill',
+    ],
+    [{ controller: async () => {}, story, mixes: -1 }, 'explore: mixes must be'],
+    [
+      { controller: async () => {}, story, values: 'caches.example.com', mixes: 1 },
+      'explore: mixes are of faults, and values have none: leave one out',
     ],
   ])('rejects options that are invalid: %j', async (options, message) => {
     const failing = explore(options as unknown as ExploreOptions)

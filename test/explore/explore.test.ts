@@ -30,6 +30,7 @@ async function explored(
     story,
     controller: tinyController(bugs),
     kinds,
+    mixes: { count: 0, seed: 1 },
     jobs,
     timeMs: Infinity,
     mostPlans: 100,
