@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { builtOnce } from '../e2e/built.ts'
 import { copyExample } from './example.ts'
-import { expectFound, expectNothingFound } from './explored.ts'
+import { expectFound, expectNothingFound, explore } from './explored.ts'
 
 const modules = join(import.meta.dirname, '..', '..', 'node_modules')
 const commandOf = (operator: string): string => `"${process.execPath}" operators/${operator}.ts`
