@@ -49,6 +49,11 @@ const joinsAtOnce = 16
  * their heartbeats, and from the leases of the controllers.
  */
 const podWritesAtOnce = 32
+/**
+ * How many heartbeats a process has under way: those of one turn of 1,250 nodes. While the API server has too much to do, leases are
+ * renewed later instead of being asked for again and again by nodes that got no answer in time, which would leave it with more to do.
+ */
+const heartbeatsAtOnce = 32
 const runtimeVersion = '0.1.0'
 /** How long after the start the agent looks up the slow facts about the host. */
 const refineAfterMs = 3000
@@ -119,6 +124,7 @@ async function environmentOf(
       clock,
     }),
     podGate: createGate(podWritesAtOnce),
+    heartbeatGate: createGate(heartbeatsAtOnce),
     lookEveryMs: options['node-status-update-frequency'],
     leaseDurationSeconds: options['node-lease-duration-seconds'],
     isRegistering: options['register-node'],

@@ -5,10 +5,11 @@ import type { ResourceClient } from '../../client/resource-client.ts'
 import { backoffDelay } from '../../component-base/backoff.ts'
 import { upkeepOf } from '../../component-base/clock.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import type { Gate } from '../../component-base/gate.ts'
 import { microTimestamp } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { OwnerReference } from '../../machinery/objects/object.ts'
-import { isStatusError } from '../../machinery/objects/status-error.ts'
+import { isStatusError, StatusError } from '../../machinery/objects/status-error.ts'
 import { createTimeLimit } from './time-limit.ts'
 import { untilNextTurn, untilTurn, type Turn } from './turn.ts'
 
@@ -37,6 +38,8 @@ export interface HeartbeatOptions {
   readonly leaseDurationSeconds?: number
   /** When it renews; default at once, and from then on. */
   readonly turn?: Turn | undefined
+  /** Renewals pass it, and have their time from then on. */
+  readonly gate: Gate
 }
 
 /** The lease as it is to be written now. Fields that others set stay. Pure. */
@@ -104,9 +107,14 @@ async function createdLease(
   }
 }
 
+/** Whether the answer says something about the lease, not about what the server has to do: then it is not asked for more. */
+function isAboutLease(error: unknown): boolean {
+  return error instanceof StatusError && error.code < 500 && error.code !== 429
+}
+
 /** Renews until the signal aborts. A failed renewal is tried again after 200 ms, 400 ms and so on up to 7 s. */
 export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSignal): Promise<void> {
-  const { leases, clock, log, turn } = options
+  const { leases, clock, log, turn, gate } = options
   const renewIntervalMs = renewIntervalOf(options.leaseDurationSeconds)
   // A request that hangs must not cost more than one heartbeat.
   const limit = createTimeLimit(clock, signal, {
@@ -136,13 +144,13 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
     const startedMs = clock.now()
     for (let attempt = 0; ; attempt++) {
       try {
-        await withCause(heartbeatCause, () => limit.during(renew))
+        await withCause(heartbeatCause, () => gate(() => limit.during(renew)))
         if (attempt > 0) log.info('lease renewed again', { failures: attempt })
         break
       } catch (error) {
         signal.throwIfAborted()
         // The remembered lease may be outdated: the next try reads it.
-        known = undefined
+        if (isAboutLease(error)) known = undefined
         const delay = backoffDelay(retryBackoff, attempt)
         log.warn('renewing the lease failed', { retryMs: delay, error: String(error) })
         await upkeepOf(clock).sleep(delay, signal)

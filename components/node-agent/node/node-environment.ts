@@ -39,6 +39,8 @@ export interface NodeEnvironment {
   readonly mayRecord: () => boolean
   /** What the process writes of pods passes it; heartbeats do not wait for that. */
   readonly podGate: Gate
+  /** The heartbeats of the process pass it. */
+  readonly heartbeatGate: Gate
   readonly lookEveryMs: number
   readonly leaseDurationSeconds?: number
   readonly isRegistering: boolean

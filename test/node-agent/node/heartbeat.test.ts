@@ -2,8 +2,11 @@ import { afterEach, expect, test } from 'vitest'
 import type { Lease } from '../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { ConnectionError } from '../../../components/client/connection-error.ts'
+import { createGate } from '../../../components/component-base/gate.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
 import { runHeartbeat } from '../../../components/node-agent/node/heartbeat.ts'
+import { turnOf } from '../../../components/node-agent/node/turn.ts'
+import { StatusError, tooManyRequests } from '../../../components/machinery/objects/status-error.ts'
 import { FakeCluster } from '../../support/fake-client.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 
@@ -29,6 +32,7 @@ function start(firstDelayMs = 0, isNew = false) {
       log: silentLog,
       turn: firstDelayMs === 0 ? undefined : { share: firstDelayMs / 10_000, startMs: clock.now() },
       isNew,
+      gate: createGate(1),
     },
     stop.signal,
   )
@@ -131,8 +135,11 @@ test('a lease that somebody else changed is read and renewed', async () => {
 })
 
 test('a server that does not answer the look at a lease costs one beat, not more', async () => {
-  const { clock, server, leases, lease } = start()
+  const { clock, server, resources, leases, lease } = start()
   await settle()
+  server.change(resources.leases, 'kube-node-lease/n1', (stored) => {
+    stored['metadata'].labels = { seen: 'yes' }
+  })
   const patient = leases.get
   let looks = 0
   leases.get = (_, options) => {
@@ -141,15 +148,81 @@ test('a server that does not answer the look at a lease costs one beat, not more
       options?.signal?.addEventListener('abort', () => reject(options.signal?.reason as Error))
     })
   }
-  const mend = server.react('update', 'leases', () => {
-    throw new ConnectionError('refused', 'nobody listens')
-  })
   await clock.step(10_000 + 200)
   expect(looks).toBe(1)
   leases.get = patient
-  mend()
   await clock.step(10_000 + 400)
   expect(lease()?.spec?.renewTime).toBe('2025-01-01T00:00:20.600000Z')
+})
+
+test('a lease is not read again because the server has too much to do, or is out of reach', async () => {
+  const { clock, server } = start()
+  await settle()
+  const looks: string[] = []
+  server.react('get', 'leases', () => void looks.push('get'))
+  const failures = [
+    new ConnectionError('refused', 'nobody listens'),
+    tooManyRequests(1),
+    new StatusError('ServiceUnavailable', 'not now'),
+  ]
+  server.react('update', 'leases', () => {
+    const failure = failures.shift()
+    if (failure !== undefined) throw failure
+  })
+  await clock.step(12_000)
+  expect([failures, looks]).toEqual([[], []])
+  expect(server.writes.filter((write) => write.startsWith('update'))).toHaveLength(4)
+})
+
+test('a server that can renew half of the leases in time keeps all of them: no renewal waits in vain', async () => {
+  const clock = new FakeClock()
+  const server = new FakeCluster(clock)
+  const resources = resourcesOf(server.dialect)
+  const stop = new AbortController()
+  stops.push(stop)
+  const nodes = 60
+  const takesMs = 333
+  // It answers one after the other, also those who have gone.
+  let freeMs = 0
+  const inTurn = async <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    freeMs = Math.max(freeMs, clock.now()) + takesMs
+    await clock.sleep(freeMs - clock.now(), signal)
+    return await work()
+  }
+  const gate = createGate(16)
+  for (let index = 0; index < nodes; index += 1) {
+    const real = server.client().resource<Lease>(resources.leases)
+    const leases: typeof real = {
+      ...real,
+      get: (ref, options) => inTurn(() => real.get(ref, options), options?.signal),
+      create: (lease, options) => inTurn(() => real.create(lease, options), options?.signal),
+      update: (lease, options) => inTurn(() => real.update(lease, options), options?.signal),
+    }
+    const running = runHeartbeat(
+      {
+        leases,
+        namespace: 'kube-node-lease',
+        nodeName: `n${index}`,
+        owner: () => undefined,
+        clock,
+        log: silentLog,
+        turn: turnOf(index, nodes, clock.now()),
+        isNew: true,
+        gate,
+      },
+      stop.signal,
+    )
+    running.catch(() => {})
+  }
+  await clock.step(60_000)
+  for (let round = 0; round < 10; round += 1) {
+    await clock.step(10_000)
+    const renewed = server
+      .all<Lease>(resources.leases)
+      .map(({ spec }) => clock.now() - Date.parse(spec?.renewTime ?? ''))
+    expect(renewed).toHaveLength(nodes)
+    expect(Math.max(...renewed)).toBeLessThan(40_000)
+  }
 })
 
 test('a clock that is set back delays no beat', async () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import type { Lease } from '../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
+import { createGate } from '../../../components/component-base/gate.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
 import { runHeartbeat } from '../../../components/node-agent/node/heartbeat.ts'
 import { reportDueIn, reportIntervalMs } from '../../../components/node-agent/node/node-status.ts'
@@ -83,6 +84,7 @@ test('a hundred nodes that join in a burst renew their leases ten in a second fr
         clock,
         log: silentLog,
         turn,
+        gate: createGate(100),
       },
       stop.signal,
     )
