@@ -1,10 +1,11 @@
 /** Replay: the reference and one plan again, beside each other. */
 import type { Clock } from '../components/component-base/clock.ts'
 import type { ControllerUnderTest } from './controller-under-test.ts'
-import { runPlan, runReference } from './explore.ts'
-import type { PlanResult } from './explore.ts'
+import { runReference } from './explore.ts'
 import { describeFinding } from './finding.ts'
 import type { Finding } from './finding.ts'
+import { runPlan } from './judge-plan.ts'
+import type { PlanResult } from './judge-plan.ts'
 import type { Plan } from './make-plans.ts'
 import { openPlaces } from './place.ts'
 import { titleOf } from './report.ts'

@@ -1,10 +1,11 @@
 /** Report: the findings of an exploration as files, text and JSON. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { isFound } from './explore.ts'
-import type { ExploreReport, PlanResult } from './explore.ts'
+import type { ExploreReport } from './explore.ts'
 import { describeFinding } from './finding.ts'
 import type { Finding } from './finding.ts'
+import { isFound } from './judge-plan.ts'
+import type { PlanResult } from './judge-plan.ts'
 import type { Plan } from './make-plans.ts'
 import { planText } from './plan-file.ts'
 import { describeFault } from './planned-fault.ts'
