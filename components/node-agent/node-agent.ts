@@ -50,10 +50,11 @@ const joinsAtOnce = 16
  */
 const podWritesAtOnce = 32
 /**
- * How many heartbeats a process has under way: those of one turn of 1,250 nodes. While the API server has too much to do, leases are
- * renewed later instead of being asked for again and again by nodes that got no answer in time, which would leave it with more to do.
+ * How many heartbeats a process has under way: those of two turns of 1,250 nodes. While the API server has too much to do, leases are
+ * renewed later. Without a limit, nodes that got no answer in time would ask again and again, which leaves it with more to do; with a
+ * lower one, heartbeats would get a smaller part of what it can do than the pods of the same nodes.
  */
-const heartbeatsAtOnce = 32
+const heartbeatsAtOnce = 64
 const runtimeVersion = '0.1.0'
 /** How long after the start the agent looks up the slow facts about the host. */
 const refineAfterMs = 3000
