@@ -34,7 +34,6 @@ const bookmarkEveryMs = 60 * 1000
 const maxQueuedBytes = 16 * 1024 * 1024
 /** With more unsent bytes, the server sends no more messages until the peer reads. */
 const maxBufferedBytes = 1024 * 1024
-const none: readonly Buffer[] = Object.freeze([])
 
 /** The start of the stream: its revision, and whether it begins with the current state. */
 async function startOf(
@@ -91,9 +90,18 @@ function watcherOf(
   })
 }
 
+/**
+ * Frames that are no events: the end of the present state, and the error of a watch that cannot begin. Not kept for the watch: one of
+ * a few bytes would keep the piece of memory that it shares with others.
+ */
+const sparedFrames = new WeakSet<Buffer>()
+
+function spared(frame: Buffer): Buffer {
+  sparedFrames.add(frame)
+  return frame
+}
+
 interface Delivery {
-  /** Frames that are no events: the end of the present state, and the error of a watch that cannot begin. */
-  readonly spared: readonly Buffer[]
   readonly form: Form
   readonly options: ListOptions
   readonly parts: Parts
@@ -119,12 +127,12 @@ function faultedWatch({ parts, context }: Delivery, wake: () => void): FaultedWa
 }
 
 /** The next frames that faults let through; the present state always is. */
-function takeFaulted(faulted: FaultedWatch, watcher: Watcher, to: Delivery): readonly Buffer[] {
+function takeFaulted(faulted: FaultedWatch, watcher: Watcher): readonly Buffer[] {
   faulted.look()
   for (;;) {
     const isInitial = watcher.isStarting
     const taken = watcher.take()
-    const frames = faulted.pass(taken, (frame) => isInitial || to.spared.includes(frame))
+    const frames = faulted.pass(taken, (frame) => isInitial || sparedFrames.has(frame))
     // Of what was taken now, nothing may be left to send.
     if (frames.length > 0 || taken.length === 0) return frames
   }
@@ -136,7 +144,7 @@ function takeNext(watcher: Watcher, to: Delivery): readonly Buffer[] {
   if (!hasFaults && to.faulted?.isUntouched === true) to.faulted = undefined
   if (!hasFaults && to.faulted === undefined) return watcher.take()
   to.faulted ??= faultedWatch(to, () => watcher.wake())
-  return takeFaulted(to.faulted, watcher, to)
+  return takeFaulted(to.faulted, watcher)
 }
 
 /** Why the watch is over: the message of its error, or '' for none. Undefined while it goes on. */
@@ -300,7 +308,6 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
   parts.registry.stored.refuseUnreadableWatch(resource)
   const collection = cache.collection(resource)
   const watcher = watcherOf(resource, options, { context, form, parts })
-  let spared: readonly Buffer[] = none
   if (start.withInitial) {
     const snapshot = stale ?? collection.snapshot(start.revision)
     const { namespace, name } = context.info
@@ -312,18 +319,14 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
     watcher.initial(candidatesOf(snapshot, resource, wanted))
     if (start.marksInitial && options.allowWatchBookmarks) {
       const mark = apiKey(parts.dialect, '', 'initial-events-end')
-      const frame = form.bookmark(String(revision), { [mark]: 'true' })
-      spared = [frame]
-      watcher.push(frame)
+      watcher.push(spared(form.bookmark(String(revision), { [mark]: 'true' })))
     }
   }
   if (watcher.isStarting) watcher.onStarted = noteStart(context)
   if (!collection.attach(watcher, revision)) {
     // An event, as upstream: some clients list again only for an ERROR event, not for an error answer.
     const error = tooOldVersion(revision, cache.revision)
-    const frame = form.error(error.toStatus())
-    spared = [...spared, frame]
-    watcher.push(frame)
+    watcher.push(spared(form.error(error.toStatus())))
     watcher.end()
   }
   const detach = (): void => collection.detach(watcher)
@@ -340,7 +343,7 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
     },
     body: async (sink) => {
       try {
-        const of = { form, options, parts, cache, resource, context, spared }
+        const of = { form, options, parts, cache, resource, context }
         await deliver(sink, watcher, { ...of, asMessages, sent: 0, faulted: undefined })
       } finally {
         detach()
