@@ -76,8 +76,8 @@ export class Entry {
   }
 
   /**
-   * The commit has been delivered: what was decoded for that is forgotten, since it takes several times the memory of the bytes. A
-   * later reader decodes it again, and keeps it.
+   * The commit that made or replaced it has been delivered: what was decoded for that is forgotten, since it takes several times the
+   * memory of the bytes. A later reader decodes it again, and keeps it.
    */
   settle(): void {
     if (!this.#isHeld) this.#object = undefined
@@ -100,10 +100,10 @@ export class Entry {
     return this.#source.length + mostDigits
   }
 
-  /** About the memory that it takes now; what lies in a page that stays anyway is not its own. */
-  get heldBytes(): number {
+  /** About the memory that it takes when it is settled; what lies in a page that stays anyway is not its own. */
+  get settledBytes(): number {
     const own = this.#page === undefined ? this.#source.length : 0
-    return own + (this.#object === undefined ? 0 : this.#source.length)
+    return own + (this.#isHeld ? this.#source.length : 0)
   }
 
   /** Copies `bytes` from `skip` on, which is before the resourceVersion, without the newline; returns the end in `target`. */
@@ -216,8 +216,10 @@ export class CacheEvent {
   /** Called with what `bytes` grows by, while a history counts it. */
   onGrowth: ((bytes: number) => void) | undefined
   #bytes: number
-  /** Encoded watch frames by form and type: made once, whatever the number of watchers. */
-  #frames: Map<string, Buffer> | undefined
+  /** Encoded watch frames by form and type: made once, whatever the number of watchers. Most events are asked for one. */
+  #firstName: string | undefined
+  #firstFrame: Buffer | undefined
+  #moreFrames: Map<string, Buffer> | undefined
   #last: Entry | undefined
 
   constructor(options: {
@@ -230,7 +232,7 @@ export class CacheEvent {
     this.entry = options.entry
     this.previous = options.previous
     this.appliedAtMs = options.appliedAtMs
-    this.#bytes = eventBytes + (this.previous?.heldBytes ?? 0)
+    this.#bytes = eventBytes + (this.previous?.settledBytes ?? 0)
   }
 
   /** About the memory that is free once the event is dropped. */
@@ -240,13 +242,17 @@ export class CacheEvent {
 
   /** The frame of that name (form and type), encoded by the first who asks for it. */
   frame(name: string, encode: () => Buffer): Buffer {
-    let frame = this.#frames?.get(name)
-    if (frame === undefined) {
-      frame = keptBytes(encode())
-      this.#frames ??= new Map()
-      this.#frames.set(name, frame)
-      this.#grow(frame.length)
+    const known = this.#firstName === name ? this.#firstFrame : this.#moreFrames?.get(name)
+    if (known !== undefined) return known
+    const frame = keptBytes(encode())
+    if (this.#firstName === undefined) {
+      this.#firstName = name
+      this.#firstFrame = frame
+    } else {
+      this.#moreFrames ??= new Map()
+      this.#moreFrames.set(name, frame)
     }
+    this.#grow(frame.length)
     return frame
   }
 
@@ -264,7 +270,7 @@ export class CacheEvent {
     if (this.#last === undefined) {
       if (this.previous === undefined) throw new Error('an addition has no last state')
       this.#last = this.previous.deletedAt(this.revision)
-      this.#grow(this.#last.heldBytes)
+      this.#grow(this.#last.settledBytes)
     }
     return this.#last
   }

@@ -336,6 +336,7 @@ export class WatchCache implements Caches {
           collection.apply(change)
           this.#handlers.tell(place.prefix, { entry, previous })
           entry?.settle()
+          previous?.settle()
         }
       }
       this.#revision = revision

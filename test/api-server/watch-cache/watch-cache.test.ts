@@ -241,13 +241,29 @@ describe('watch cache', () => {
     expect(nodeName()).toBe('n1')
     const delivered = entry.object()
     expect(entry.object()).toBe(delivered)
-    expect(entry.heldBytes).toBe(2 * bytes.length)
     entry.settle()
-    expect(entry.heldBytes).toBe(bytes.length)
+    expect(entry.settledBytes).toBe(bytes.length)
     expect(nodeName()).toBe('n1')
     expect(asked).toEqual(['spec.nodeName'])
     expect(entry.object()).toEqual(delivered)
+    expect(entry.object()).not.toBe(delivered)
     expect(entry.fieldValue('spec.other', () => 'another')).toBe('another')
+  })
+
+  it('what a writer decoded is forgotten once it is replaced, but what is known by its identity', async () => {
+    const { cache, put } = await setUp()
+    const revision = await put(configMap('one'))
+    const heldRevision = await put(configMap('held'))
+    const collection = cache.collection(configMaps)
+    const [one, held] = ['a/one', 'a/held'].map((key) => collection.get(key)) as [Entry, Entry]
+    const [decoded, known] = [one.object(), held.heldObject()]
+    expect(one.object()).toBe(decoded)
+    await put(configMap('one', { app: 'new' }), revision)
+    await put(configMap('held', { app: 'new' }), heldRevision)
+    expect(one.object()).toEqual(decoded)
+    expect(one.object()).not.toBe(decoded)
+    expect(held.object()).toBe(known)
+    expect(held.settledBytes).toBeGreaterThan(1.9 * one.settledBytes)
   })
 
   it('an object and its watch frames keep little more memory alive than their own, whatever they were made beside', () => {
