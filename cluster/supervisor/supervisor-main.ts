@@ -12,6 +12,7 @@ import { pipePrefixOf } from '../control-address.ts'
 import { serveControl } from './control-server.ts'
 import { watchFolder } from './folder-watch.ts'
 import { endOf, lifetimeOver } from '../state/lifetime.ts'
+import type { Log } from '../../components/component-base/log.ts'
 import type { Lifetime } from '../state/lifetime.ts'
 import { inheritLock } from '../state/lock.ts'
 import { keepLogBounded } from './log-rotation.ts'
@@ -58,11 +59,20 @@ function ownerGone(): Promise<void> {
 const never = new Promise<never>(() => {})
 
 /** Leaves nothing of a cluster whose components have ended, as `skiff down` does. */
-async function removeAll(paths: StatePaths, name: string, clock: Clock): Promise<void> {
+async function removeAll(
+  paths: StatePaths,
+  name: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Promise<void> {
   // Processes that others started for the cluster carry its mark.
   await endLeftovers(paths, { clock })
-  const { forgetMerged } = await import('../state/merge-kubeconfig.ts')
-  await forgetMerged(paths, name)
+  try {
+    const { forgetMerged } = await import('../state/merge-kubeconfig.ts')
+    await forgetMerged(paths, name)
+  } catch (error) {
+    // The programs may have been removed or replaced while the cluster ran: its data goes all the same.
+    log.warn('what was merged into other kubeconfigs stays there', { error })
+  }
   // Windows removes no folder that a process is in.
   process.chdir(parse(paths.dir).root)
   removeStateDir(paths)
@@ -147,7 +157,7 @@ void runComponent({
     await control.close()
     if (isRemoved && folder.isThere()) {
       log.info('the cluster ends', { why: end })
-      await removeAll(paths, config.name, clock)
+      await removeAll(paths, config.name, { clock, log })
     }
   },
 })

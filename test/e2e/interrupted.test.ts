@@ -1,9 +1,12 @@
 /** What was killed in the middle: a start that is done again, a join whose agent goes too, a state directory that is gone. */
 import { spawn } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { startCluster } from '../../cluster/cluster.ts'
+import { packageFolder } from '../../cluster/plan/programs.ts'
+import { parentOf } from '../../cluster/state/lifetime.ts'
 import { formatToken } from '../../cluster/plan/bootstrap-token.ts'
 import { readClusterConfig } from '../../cluster/plan/cluster-config.ts'
 import { processesMarked } from '../../cluster/state/process-identity.ts'
@@ -115,6 +118,28 @@ test('a cluster of a test runner that is killed is removed, with its data', asyn
   runner.kill('SIGKILL')
   await eventually(() => expect(existsSync(cluster.paths.dir)).toBe(false))
   await eventually(() => expect(processesMarked(id)).toEqual([]))
+})
+
+test('a cluster whose programs are removed while it runs leaves nothing when it ends', async () => {
+  const runner = spawn('sleep', ['1000'])
+  onTestFinished(() => void runner.kill('SIGKILL'))
+  const dist = packageFolder('dist')
+  const folder = join(place.root, 'package', 'dist')
+  cpSync(dist, folder, { recursive: true })
+  cpSync(join(dist, '..', 'package.json'), join(folder, '..', 'package.json'))
+  const cluster = await startCluster({
+    name: 'lab',
+    stateRoot: place.stateRoot,
+    nodes: 0,
+    port: 0,
+    parent: parentOf(runner.pid ?? 0),
+    programs: { supervisor: join(folder, 'supervisor.js'), folder },
+  })
+  cluster.disconnect()
+  rmSync(folder, { recursive: true })
+  runner.kill('SIGKILL')
+  await eventually(() => expect(existsSync(cluster.paths.dir)).toBe(false))
+  await eventually(() => expect(processesMarked(cluster.config.id)).toEqual([]))
 })
 
 test.each([
