@@ -27,6 +27,12 @@ type Context = ComponentContext<typeof controllerManagerFlags>
 
 const userAgent = 'kube-controller-manager'
 
+/**
+ * Within one process no token crosses a network, and a watch ends with the token that it began with: a cluster whose clock is advanced
+ * by weeks would begin all watches of all controllers again each hour.
+ */
+const embeddedTokenSeconds = 7 * 24 * 3600
+
 async function connect(
   { options, files, network, underWay, clock, log }: Context,
   { dialect, observer }: { readonly dialect: Dialect; readonly observer: RestObserver },
@@ -38,7 +44,8 @@ async function connect(
   const client = createClient({ ...connection, dialect, clock, log, userAgent, observer })
   if (!options['use-service-account-credentials']) return { client, clientOf: undefined }
   const bare = createRestClient({ ...connection, credentials: {}, userAgent, observer })
-  return { client, clientOf: createServiceAccountClients(client, bare), bare }
+  const lifetimeSeconds = network === undefined ? undefined : embeddedTokenSeconds
+  return { client, clientOf: createServiceAccountClients(client, bare, lifetimeSeconds), bare }
 }
 
 /** Reads a flag. An invalid value stops startup with the error's message. */

@@ -7,8 +7,8 @@ import type { Client } from '../client/client.ts'
 import type { RestClient, RestRequest } from '../client/rest-client.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
 
-/** As upstream's controllers ask for. */
-const lifetimeSeconds = 3600
+/** As upstream's controllers ask for (client_builder_dynamic.go). */
+const upstreamSeconds = 3600
 /** A token is renewed when this share of its life has passed. */
 const renewalShare = 0.8
 
@@ -20,7 +20,11 @@ export interface TokenSource {
 }
 
 /** Tokens of one account in the system namespace, which is created when it is not there. */
-export function createTokenSource(root: Client, account: string): TokenSource {
+export function createTokenSource(
+  root: Client,
+  account: string,
+  lifetimeSeconds = upstreamSeconds,
+): TokenSource {
   const { dialect, clock } = root
   const accounts = root.resource<ServiceAccount>(resourcesOf(dialect).serviceAccounts)
   const at = { namespace: dialect.systemNamespace, name: account }
@@ -104,17 +108,22 @@ export function withToken(rest: RestClient, source: TokenSource): RestClient {
   }
 }
 
-/** Clients by account: `bare` is a connection without credentials, `root` may make tokens for every account. */
+/** Clients by account: `bare` is a connection without credentials, `root` may make tokens for every account, which last so long. */
 export function createServiceAccountClients(
   root: Client,
   bare: RestClient,
+  lifetimeSeconds?: number,
 ): (account: string) => Client {
   const clients = new Map<string, Client>()
   return (account) => {
     const { dialect, clock, log } = root
     const known =
       clients.get(account) ??
-      createClientOver(withToken(bare, createTokenSource(root, account)), { dialect, clock, log })
+      createClientOver(withToken(bare, createTokenSource(root, account, lifetimeSeconds)), {
+        dialect,
+        clock,
+        log,
+      })
     clients.set(account, known)
     return known
   }

@@ -45,13 +45,25 @@ async function readiness({ admin }: Cluster): Promise<[status: string, since: st
   })
 }
 
+/** How often somebody has asked for a token of a service account. */
+async function askedTokens({ admin }: Cluster): Promise<number> {
+  const metrics = String(await admin.request({ method: 'GET', path: '/metrics' }))
+  const asked =
+    /^apiserver_request_total\{.*resource="serviceaccounts".*subresource="token".* (\d+)$/gm
+  return [...metrics.matchAll(asked)].reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
 describe('advancing the clock', () => {
   it('passes over the time in which a cluster only keeps what it is, and misses nothing else of it', async () => {
     const cluster = await startCluster({ nodes: 2, startAt: new Date('2026-11-23T06:30:00Z') })
     clusters.push(cluster)
     const before = await readiness(cluster)
     await cluster.admin.create(everyHour)
-    await cluster.clock.advance('24h')
+    await cluster.clock.advance('2h')
+    const tokens = await askedTokens(cluster)
+    await cluster.clock.advance('22h')
+    // Each new token of a controller would begin its watches again.
+    expect([tokens > 0, await askedTokens(cluster)]).toEqual([true, tokens])
     const jobs = await cluster.admin.list({ kind: 'Job' })
     const hours = jobs.map(createdAt).map((seconds) => seconds / 3600)
     const first = Date.parse('2026-11-23T07:00:00Z') / 3_600_000
