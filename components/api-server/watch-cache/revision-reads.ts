@@ -1,14 +1,15 @@
 /**
  * RevisionReads: reads the newest revision of a store that others write to. One read is under way at a time; all who ask until the
- * next one is sent share that (model: etcd's ReadIndex). While many ask at once, the next read waits a millisecond at most for those
- * who have just been answered: a read takes the processors more time than several answers.
+ * next one is sent share that (model: etcd's ReadIndex). While many ask at once, the next read waits for those who have just been
+ * answered, at most as long as the last read took: a read takes the processors more time than several answers.
  */
 import type { Clock } from '../../component-base/clock.ts'
 import { nextTurn } from '../../component-base/next-turn.ts'
 
 /** Fewer readers do not wait for each other. */
 const many = 4
-const longestWaitMs = 1
+/** Limits of the wait. */
+const [leastMs, mostMs] = [1, 5]
 
 interface Shared {
   readers: number
@@ -27,6 +28,7 @@ export class RevisionReads {
   #next: Shared | undefined
   /** How many shared the last read. */
   #lastReaders = 0
+  #lastReadMs = 0
 
   constructor(read: () => Promise<number>, clock: Clock) {
     this.#read = read
@@ -57,7 +59,9 @@ export class RevisionReads {
     await nextTurn()
     this.#lastReaders = this.#next?.readers ?? 0
     this.#next = undefined
+    const sentMs = this.#clock.elapsed()
     const sent = this.#read().finally(() => {
+      this.#lastReadMs = this.#clock.elapsed() - sentMs
       this.#underWay = undefined
     })
     this.#underWay = sent
@@ -67,8 +71,9 @@ export class RevisionReads {
   /** Resolves when as many wait as are wanted, or the time is over. */
   async #gather(next: Shared): Promise<void> {
     if (next.wanted < many || next.readers >= next.wanted) return
+    const waitMs = Math.min(Math.max(this.#lastReadMs, leastMs), mostMs)
     await new Promise<void>((resolve) => {
-      const stopTimer = this.#clock.after(longestWaitMs, resolve)
+      const stopTimer = this.#clock.after(waitMs, resolve)
       next.onFull = () => {
         stopTimer()
         resolve()

@@ -96,3 +96,24 @@ test('those who do not come again are waited for a millisecond, once', async () 
   sent[2]?.resolve(3)
   expect(await third).toBe(3)
 })
+
+test.each([
+  [3, 3],
+  [60, 5],
+])('after a read of %i ms, others are waited for %i ms at most', async (tookMs, waitMs) => {
+  const { reads, sent, askTimes, clock } = readsByHand()
+  const first = askTimes(5)
+  await expect.poll(() => sent.length).toBe(1)
+  await clock.step(tookMs)
+  sent[0]?.resolve(1)
+  await Promise.all(first)
+  const second = reads.revision()
+  await expect.poll(() => clock.pending).toBe(1)
+  await clock.step(waitMs - 1)
+  await nextTurn()
+  expect(sent).toHaveLength(1)
+  await clock.step(1)
+  await expect.poll(() => sent.length).toBe(2)
+  sent[1]?.resolve(2)
+  expect(await second).toBe(2)
+})
