@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { endWithBench } from './leave-nothing.ts'
 
 export const etcdProgram = '/usr/bin/etcd'
 
@@ -39,6 +40,7 @@ export async function startEtcd(folder: string): Promise<RunningEtcd> {
     ],
     { stdio: 'ignore' },
   )
+  endWithBench(child)
   const exited = once(child, 'exit')
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM')

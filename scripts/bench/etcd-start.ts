@@ -1,9 +1,9 @@
 /** How long `skiff up --store etcd` takes, beside `skiff up` on a file and the start of an etcd alone. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { benchFolder, removeBenchFolder } from './leave-nothing.ts'
 import { etcdProgram, startEtcd } from './etcd-process.ts'
 import { plainRow, quantile, type Row } from './rows.ts'
 
@@ -13,7 +13,7 @@ export async function measureEtcdStart(root: string): Promise<Row[]> {
   if (!existsSync(etcdProgram)) {
     return [plainRow('up on etcd', '', `not measured: there is no ${etcdProgram}`)]
   }
-  const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-etcd-'))
+  const folder = benchFolder('etcd')
   const skiff = (...args: string[]) =>
     spawnSync(process.execPath, [join(root, 'bin/skiff.js'), ...args], {
       env: { ...process.env, SKIFF_HOME: folder, XDG_STATE_HOME: folder },
@@ -47,7 +47,7 @@ export async function measureEtcdStart(root: string): Promise<Row[]> {
     }
   } finally {
     skiff('down', '--name', 'bench')
-    rmSync(folder, { recursive: true, force: true })
+    removeBenchFolder(folder)
   }
   const [etcdMs, fileMs, upMs] = [alone, onFile, onEtcd].map((times) => quantile(times, 0.5)) as [
     number,

@@ -6,6 +6,7 @@ import { allocatorSettings } from '../../cluster/plan/plan.ts'
 import { apiServerNodeOptions } from '../../cluster/plan/plan-api-servers.ts'
 import type { Readable } from 'node:stream'
 import { readStatusLines } from '../../cluster/lines.ts'
+import { endWithBench } from './leave-nothing.ts'
 
 export interface Served {
   readonly child: ChildProcess
@@ -25,6 +26,7 @@ export async function serve(
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...allocatorSettings },
   })
+  endWithBench(child)
   let errors = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-4000)

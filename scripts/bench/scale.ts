@@ -2,14 +2,12 @@
  * Simulated nodes and pods by the thousand: how long they take to be Ready, Running and deleted, and what each process takes
  * for it. SCALE_SIZES is a list of nodes/pods (500/10000), SCALE_REST_SECONDS (60) how long the nodes are watched at rest.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startCluster, type Cluster } from '../../cluster/cluster.ts'
 import type { Deployment } from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
+import { benchFolder, removeBenchFolder } from './leave-nothing.ts'
 import { clusterProcesses } from './cluster-processes.ts'
 import { usage } from './process.ts'
 import { plainRow, type Row } from './rows.ts'
@@ -149,7 +147,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 }
 
 async function measureSize({ nodes, pods }: Size): Promise<Row[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-scale-'))
+  const folder = benchFolder('scale')
   const size = `${nodes} nodes, ${pods} pods`
   const perNode = { folder, per: [nodes, 'a node'] } as const
   let cluster: Cluster | undefined
@@ -177,7 +175,7 @@ async function measureSize({ nodes, pods }: Size): Promise<Row[]> {
     return [rows, rest.rows, made.rows, gone.rows].flat()
   } finally {
     await cluster?.[Symbol.asyncDispose]()
-    rmSync(folder, { recursive: true, force: true })
+    removeBenchFolder(folder)
   }
 }
 

@@ -1,16 +1,15 @@
 /** How long `skiff up` takes until every node is Ready, and what each process of the cluster holds. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { benchFolder, removeBenchFolder } from './leave-nothing.ts'
 import { clusterProcesses } from './cluster-processes.ts'
 import { usage } from './process.ts'
 import { plainRow, type Row } from './rows.ts'
 
 export async function measureUp(root: string): Promise<Row[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-up-'))
+  const folder = benchFolder('up')
   const skiff = (...args: string[]) =>
     spawnSync(process.execPath, [join(root, 'bin/skiff.js'), ...args], {
       env: { ...process.env, SKIFF_HOME: folder, XDG_STATE_HOME: folder },
@@ -37,7 +36,7 @@ export async function measureUp(root: string): Promise<Row[]> {
     }
   } finally {
     skiff('down', '--name', 'bench')
-    rmSync(folder, { recursive: true, force: true })
+    removeBenchFolder(folder)
   }
   taken.sort((a, b) => a - b)
   return [

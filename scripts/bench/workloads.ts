@@ -1,7 +1,4 @@
 /** Workloads on real clusters: how fast pods are scheduled, jobs finish and deployments become available, and what each process holds. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { startCluster, type Cluster } from '../../cluster/cluster.ts'
 import type { ClusterSettings } from '../../cluster/launch.ts'
@@ -9,6 +6,7 @@ import { resourcesOf } from '../../components/api/resources.ts'
 import type { Node } from '../../components/api/generated/types.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
+import { benchFolder, removeBenchFolder } from './leave-nothing.ts'
 import { clusterProcesses } from './cluster-processes.ts'
 import { usage } from './process.ts'
 import { plainRow, type Row } from './rows.ts'
@@ -242,7 +240,7 @@ async function withCluster(
   settings: ClusterSettings,
   measure: (cluster: Cluster, folder: string) => Promise<Row[]>,
 ): Promise<Row[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-workloads-'))
+  const folder = benchFolder('workloads')
   try {
     const cluster = await startCluster({
       ...settings,
@@ -257,7 +255,7 @@ async function withCluster(
       await cluster[Symbol.asyncDispose]()
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    removeBenchFolder(folder)
   }
 }
 

@@ -1,11 +1,11 @@
 /** What the benches share: a folder with certificates, API servers on stores in it, a bare server, and a Pod as it is stored. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createPki, issue } from '../../certs/pki.ts'
 import { clientProfile } from '../../certs/profiles.ts'
 import { writePki } from '../../certs/pki-files.ts'
 import { dialects } from '../../components/api/dialect.ts'
+import { benchFolder, removeBenchFolder } from './leave-nothing.ts'
 import { answerOf, exchange, openSession, type Endpoint } from './load.ts'
 import { podManifest } from './pod.ts'
 import { serve, type Served } from './process.ts'
@@ -66,7 +66,7 @@ async function storedPod(server: Running): Promise<Buffer> {
 }
 
 export async function createWorld(): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-'))
+  const folder = benchFolder()
   const file = (name: string): string => join(folder, name)
   const running: Served[] = []
   const pki = createPki({
@@ -91,7 +91,7 @@ export async function createWorld(): Promise<World> {
   ) => start(program, [...serverFlags(file, storeName), ...flags])
   const close = async (): Promise<void> => {
     await Promise.all(running.map((one) => one.stop()))
-    rmSync(folder, { recursive: true, force: true })
+    removeBenchFolder(folder)
   }
   try {
     const pod = await storedPod(await startServer('first.db'))
