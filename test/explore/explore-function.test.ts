@@ -140,8 +140,7 @@ describe('an exploration in code', () => {
     const onPlan = ({ kind, outcome }: { kind: string; outcome: string }): void =>
       void seen.push(`${kind} ${outcome}`)
     const controller = marker({ mostConflicts: 2 })
-    const hasty = { ...options, story: { ...options.story, within: '3s' } }
-    const error = await failureOf({ ...hasty, controller, onPlan })
+    const error = await failureOf({ ...options, controller, onPlan })
     expect(seen).not.toContain('refuse found')
     expect(error.found.map(({ title }) => title)).toEqual([
       'refused with 409: update configmaps default/one; refused with 409: update configmaps default/two',
