@@ -16,6 +16,8 @@ export interface Shown {
   readonly bytes: Buffer
   /** The same, decoded; not to be changed. */
   object(): KubeObject
+  /** The same, which stays this one: what is made of it is found by its identity. Default: as `object`. */
+  heldObject?(): KubeObject
   /** The same for those who look once: not kept for the next one. Default: as `object`. */
   glance?(): KubeObject
   /** The bytes from `start`, where the metadata begins as a field, to its end; undefined where they have to be decoded. */

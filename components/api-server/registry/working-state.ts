@@ -25,5 +25,6 @@ export function workingDraft(state: KubeObject, entry: Entry): KubeObject {
 /** To be awaited before entries of kinds that a service converts are shown, all in one call of it. Undefined for others. */
 export function readyToShow(resource: Resource, shown: Iterable<Shown>): Promise<void> | undefined {
   const kind = objectKindOf(resource)
-  return kind.isConverted ? kind.prepare(Array.from(shown, (one) => one.object())) : undefined
+  if (!kind.isConverted) return undefined
+  return kind.prepare(Array.from(shown, (one) => one.heldObject?.() ?? one.object()))
 }
