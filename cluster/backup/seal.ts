@@ -2,7 +2,7 @@
  * Sealing: encryption in the age format (age-encryption.org/v1), so that `age --decrypt` opens a backup without Skiff. The content is
  * authenticated in chunks of 64 KiB; nothing that was changed or cut off is ever handed on.
  */
-import { Readable } from 'node:stream'
+import { ReadableStream } from 'node:stream/web'
 import { Decrypter, Encrypter } from 'age-encryption'
 import { ClusterError } from '../cluster-error.ts'
 import { BackupError } from './backup-error.ts'
@@ -22,8 +22,9 @@ export const sealMark = Buffer.from('age-encryption.org/')
 
 type WebStream = ReadableStream<Uint8Array>
 
+/** Asks for each chunk when it is wanted. A stream of Node's own could push one to a reader that has given up after damage. */
 function webStream(chunks: AsyncIterable<Uint8Array>): WebStream {
-  return Readable.toWeb(Readable.from(chunks, { objectMode: true })) as WebStream
+  return ReadableStream.from(chunks) as WebStream
 }
 
 /** Throws a ClusterError for what is no recipient. */

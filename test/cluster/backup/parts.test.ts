@@ -1,18 +1,19 @@
 /** Backup files: what is written is read back, and whatever is not whole is refused with the part that is damaged. */
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Member } from '../../../cluster/backup/archive.ts'
 import { memberBytes } from '../../../cluster/backup/archive.ts'
 import { backupLines, checkBackup } from '../../../cluster/backup/open-backup.ts'
 import { manifestPart, summaryPart } from '../../../cluster/backup/manifest.ts'
 import { numbersAfter } from '../../../cluster/backup/new-numbers.ts'
 import { backupBytes, lineParts, type NamedLine } from '../../../cluster/backup/parts.ts'
-import { sealed } from '../../../cluster/backup/seal.ts'
+import { sealed, unsealed } from '../../../cluster/backup/seal.ts'
 import { stateFileOf } from '../../../cluster/backup/state-files.ts'
+import { nextTurn } from '../../../components/component-base/next-turn.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const folder = temporaryFolder('backup')
@@ -224,6 +225,32 @@ describe('an encrypted backup', () => {
       ])
     }
   })
+})
+
+it('damage ends the reading of a sealed file alone, in chunks of whatever size it comes', async () => {
+  const { generateX25519Identity, identityToRecipient } = await import('age-encryption')
+  const identity = await generateX25519Identity()
+  const recipient = await identityToRecipient(identity)
+  const sealing = sealed(each([randomBytes(300_000)]), { recipients: [recipient] })
+  const whole = Buffer.concat(await Array.fromAsync(sealing))
+  const uncaught: unknown[] = []
+  const note = (error: unknown): void => void uncaught.push(error)
+  process.on('uncaughtException', note)
+  onTestFinished(() => void process.off('uncaughtException', note))
+  for (const size of [700, 65_536, whole.length]) {
+    for (let at = 400; at < whole.length; at += 19_973) {
+      const bytes = Buffer.from(whole)
+      bytes[at] = (bytes[at] ?? 0) ^ 0x10
+      const count = Math.ceil(bytes.length / size)
+      const chunks = Array.from({ length: count }, (_, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      )
+      const opened = Array.fromAsync(unsealed(each(chunks), { identities: [identity] }))
+      await expect(opened).rejects.toThrow('is damaged or cut short')
+      await nextTurn()
+    }
+  }
+  expect(uncaught).toEqual([])
 })
 
 /** Text that does not compress. */
