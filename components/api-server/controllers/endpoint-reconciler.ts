@@ -15,7 +15,7 @@ import { isRefusal } from '../../store/store.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import { ensureObject, type OwnObject } from './ensure-object.ts'
-import type { LiveServers } from './server-leases.ts'
+import type { LiveServers, ServerEndpoint } from './server-leases.ts'
 
 const everyMs = 10_000
 const namespace = 'default'
@@ -119,11 +119,21 @@ export class EndpointReconciler {
     await this.#write()
   }
 
+  /** Until what was written is still true: a server that joined meanwhile may have been overwritten. */
   async #write(): Promise<void> {
-    const { resources, dialect, reader, client } = this.#options
-    const live = await this.#options.servers.live()
+    const { servers } = this.#options
+    let live = await servers.live()
     // The last one leaves the endpoints as they are, as upstream.
-    if (live.length === 0) return
+    while (live.length > 0) {
+      await this.#writeEndpoints(live)
+      const written = live
+      live = await servers.live()
+      if (deepEqual(live, written)) return
+    }
+  }
+
+  async #writeEndpoints(live: readonly ServerEndpoint[]): Promise<void> {
+    const { resources, dialect, reader, client } = this.#options
     await reader.refresh?.()
     const { endpoints, endpointSlices } = apiServerEndpoints(dialect, live)
     await ensureObject(client, exactly(resources.endpoints, endpoints, 'subsets'))

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ServerLeases } from '../../../components/api-server/controllers/server-leases.ts'
 import { createMemoryStore } from '../../../components/store/memory-store.ts'
+import type { Store } from '../../../components/store/store.ts'
 import { startApiServer, type TestApiServer } from '../../support/api-server.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { laggingStore } from '../../support/lagging-store.ts'
@@ -62,6 +63,32 @@ describe.each([
     expect(left.slices.toSorted()).toEqual(rest)
     expect([...a.faults, ...b.faults]).toEqual([])
   })
+})
+
+test('a server that joins while another one writes the endpoints stays in them', async () => {
+  const store = createMemoryStore()
+  const isRead = Promise.withResolvers<void>()
+  const hasJoined = Promise.withResolvers<void>()
+  const lagging = laggingStore(store)
+  const slowStore: Store = {
+    ...lagging,
+    range: async (range) => {
+      const answer = await lagging.range(range)
+      if (range.prefix?.includes('masterleases/') === true) {
+        isRead.resolve()
+        await hasJoined.promise
+      }
+      return answer
+    },
+  }
+  const starting = startApiServer({ openStore: () => slowStore })
+  await isRead.promise
+  await using b = await startApiServer({ openStore: () => laggingStore(store) })
+  hasJoined.resolve()
+  await using a = await starting
+  const shown = await endpointsAt(a)
+  expect(shown.endpoints.toSorted()).toEqual(placesOf([a, b]))
+  expect(shown.slices.toSorted()).toEqual(placesOf([a, b]))
 })
 
 test('with none, nobody writes endpoints', async () => {
