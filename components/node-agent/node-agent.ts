@@ -50,7 +50,7 @@ const joinsAtOnce = 16
  */
 const podWritesAtOnce = 32
 /**
- * How many heartbeats a process has under way: those of two turns of 1,250 nodes. While the API server has too much to do, leases are
+ * How many heartbeats a process has under way: those of two turns of 1,250 nodes, and as many of nodes that got no answer to their last one. While the API server has too much to do, leases are
  * renewed later. Without a limit, nodes that got no answer in time would ask again and again, which leaves it with more to do; with a
  * lower one, heartbeats would get a smaller part of what it can do than the pods of the same nodes.
  */
@@ -125,7 +125,10 @@ async function environmentOf(
       clock,
     }),
     podGate: createGate(podWritesAtOnce),
-    heartbeatGate: createGate(heartbeatsAtOnce),
+    heartbeatGates: {
+      answered: createGate(heartbeatsAtOnce),
+      unanswered: createGate(heartbeatsAtOnce),
+    },
     lookEveryMs: options['node-status-update-frequency'],
     leaseDurationSeconds: options['node-lease-duration-seconds'],
     isRegistering: options['register-node'],

@@ -23,6 +23,13 @@ export function renewIntervalOf(leaseDurationSeconds = defaultLeaseDurationSecon
 const heartbeatCause = timerCause('heartbeat')
 const retryBackoff = { initialMs: 200, maxMs: 7000 }
 
+/** Renewals pass one of them, and have their time from then on. Nodes that a fault keeps from answers do not keep the others waiting. */
+export interface HeartbeatGates {
+  /** Where the server answered the last renewal, or none was sent yet. */
+  readonly answered: Gate
+  readonly unanswered: Gate
+}
+
 export interface HeartbeatOptions {
   readonly leases: ResourceClient<Lease>
   /** The namespace of node leases in the cluster's dialect. */
@@ -38,8 +45,7 @@ export interface HeartbeatOptions {
   readonly leaseDurationSeconds?: number
   /** When it renews; default at once, and from then on. */
   readonly turn?: Turn | undefined
-  /** Renewals pass it, and have their time from then on. */
-  readonly gate: Gate
+  readonly gates: HeartbeatGates
 }
 
 /** The lease as it is to be written now. Fields that others set stay. Pure. */
@@ -114,7 +120,7 @@ function isAboutLease(error: unknown): boolean {
 
 /** Renews until the signal aborts. A failed renewal is tried again after 200 ms, 400 ms and so on up to 7 s. */
 export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSignal): Promise<void> {
-  const { leases, clock, log, turn, gate } = options
+  const { leases, clock, log, turn, gates } = options
   const renewIntervalMs = renewIntervalOf(options.leaseDurationSeconds)
   // A request that hangs must not cost more than one heartbeat.
   const limit = createTimeLimit(clock, signal, {
@@ -124,6 +130,7 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
   const next = (old: Lease | undefined): Lease => nextLease(options, old)
   let known: Lease | undefined
   let isNew = options.isNew === true
+  let isAnswered = true
 
   const renew = async (until: AbortSignal): Promise<void> => {
     if (isNew) {
@@ -144,11 +151,14 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
     const startedMs = clock.now()
     for (let attempt = 0; ; attempt++) {
       try {
+        const gate = isAnswered ? gates.answered : gates.unanswered
         await withCause(heartbeatCause, () => gate(() => limit.during(renew)))
+        isAnswered = true
         if (attempt > 0) log.info('lease renewed again', { failures: attempt })
         break
       } catch (error) {
         signal.throwIfAborted()
+        isAnswered = error instanceof StatusError
         // The remembered lease may be outdated: the next try reads it.
         if (isAboutLease(error)) known = undefined
         const delay = backoffDelay(retryBackoff, attempt)

@@ -10,6 +10,7 @@ import type { DevicePlugins } from '../device-plugins/device-plugins.ts'
 import type { ServicesFor } from '../pods/service-variables.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { EvictionThreshold, Pressure } from './eviction-thresholds.ts'
+import type { HeartbeatGates } from './heartbeat.ts'
 import type { HostInfo } from './host-info.ts'
 import type { HostResources, NodeResourceOptions } from './node-resources.ts'
 
@@ -40,7 +41,7 @@ export interface NodeEnvironment {
   /** What the process writes of pods passes it; heartbeats do not wait for that. */
   readonly podGate: Gate
   /** The heartbeats of the process pass it. */
-  readonly heartbeatGate: Gate
+  readonly heartbeatGates: HeartbeatGates
   readonly lookEveryMs: number
   readonly leaseDurationSeconds?: number
   readonly isRegistering: boolean

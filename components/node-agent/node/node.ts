@@ -378,7 +378,7 @@ function beat(
   signal: AbortSignal,
 ): Promise<void> {
   const { nodeName, client, log } = state
-  const { dialect, clock, leaseDurationSeconds, heartbeatGate } = state.environment
+  const { dialect, clock, leaseDurationSeconds, heartbeatGates } = state.environment
   const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: self.metadata.uid ?? '' }
   return runHeartbeat(
     {
@@ -391,7 +391,7 @@ function beat(
       log,
       ...(leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds }),
       turn: state.settings.turn,
-      gate: heartbeatGate,
+      gates: heartbeatGates,
     },
     signal,
   )

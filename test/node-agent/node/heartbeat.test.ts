@@ -4,7 +4,7 @@ import { resourcesOf } from '../../../components/api/resources.ts'
 import { ConnectionError } from '../../../components/client/connection-error.ts'
 import { createGate } from '../../../components/component-base/gate.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
-import { runHeartbeat } from '../../../components/node-agent/node/heartbeat.ts'
+import { runHeartbeat, type HeartbeatGates } from '../../../components/node-agent/node/heartbeat.ts'
 import { turnOf } from '../../../components/node-agent/node/turn.ts'
 import { StatusError, tooManyRequests } from '../../../components/machinery/objects/status-error.ts'
 import { FakeCluster } from '../../support/fake-client.ts'
@@ -13,6 +13,11 @@ import { FakeClock, settle } from '../../support/fake-clock.ts'
 const stops: AbortController[] = []
 afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort(new Error('the test is over'))
+})
+
+const gatesOf = (atOnce: number): HeartbeatGates => ({
+  answered: createGate(atOnce),
+  unanswered: createGate(atOnce),
 })
 
 function start(firstDelayMs = 0, isNew = false) {
@@ -32,7 +37,7 @@ function start(firstDelayMs = 0, isNew = false) {
       log: silentLog,
       turn: firstDelayMs === 0 ? undefined : { share: firstDelayMs / 10_000, startMs: clock.now() },
       isNew,
-      gate: createGate(1),
+      gates: gatesOf(1),
     },
     stop.signal,
   )
@@ -189,7 +194,7 @@ test('a server that can renew half of the leases in time keeps all of them: no r
     await clock.sleep(freeMs - clock.now(), signal)
     return await work()
   }
-  const gate = createGate(16)
+  const gates = gatesOf(16)
   for (let index = 0; index < nodes; index += 1) {
     const real = server.client().resource<Lease>(resources.leases)
     const leases: typeof real = {
@@ -208,7 +213,7 @@ test('a server that can renew half of the leases in time keeps all of them: no r
         log: silentLog,
         turn: turnOf(index, nodes, clock.now()),
         isNew: true,
-        gate,
+        gates,
       },
       stop.signal,
     )
@@ -222,6 +227,59 @@ test('a server that can renew half of the leases in time keeps all of them: no r
       .map(({ spec }) => clock.now() - Date.parse(spec?.renewTime ?? ''))
     expect(renewed).toHaveLength(nodes)
     expect(Math.max(...renewed)).toBeLessThan(40_000)
+  }
+})
+
+test('nodes that get no answers keep no other from its renewals, however many they are', async () => {
+  const clock = new FakeClock()
+  const server = new FakeCluster(clock)
+  const resources = resourcesOf(server.dialect)
+  const stop = new AbortController()
+  stops.push(stop)
+  const nodes = 40
+  const mostUnanswered = 24
+  let isCut = false
+  const gates = gatesOf(8)
+  for (let index = 0; index < nodes; index += 1) {
+    const real = server.client().resource<Lease>(resources.leases)
+    const update: typeof real.update = async (lease, options) => {
+      if (isCut && index < mostUnanswered) await clock.sleep(3_600_000, options?.signal)
+      return await real.update(lease, options)
+    }
+    const running = runHeartbeat(
+      {
+        leases: { ...real, update },
+        namespace: 'kube-node-lease',
+        nodeName: `n${index}`,
+        owner: () => undefined,
+        clock,
+        log: silentLog,
+        turn: turnOf(index, nodes, clock.now()),
+        isNew: true,
+        gates,
+      },
+      stop.signal,
+    )
+    running.catch(() => {})
+  }
+  const oldestMs = (): number => {
+    const ages = server
+      .all<Lease>(resources.leases)
+      .filter(({ metadata }) => Number(metadata.name?.slice(1)) >= mostUnanswered)
+      .map(({ spec }) => clock.now() - Date.parse(spec?.renewTime ?? ''))
+    expect(ages).toHaveLength(nodes - mostUnanswered)
+    return Math.max(...ages)
+  }
+  await clock.step(20_000)
+  isCut = true
+  // Until each of them has waited in vain once.
+  for (let round = 0; round < 4; round += 1) {
+    await clock.step(10_000)
+    expect(oldestMs()).toBeLessThan(40_000)
+  }
+  for (let round = 0; round < 20; round += 1) {
+    await clock.step(10_000)
+    expect(oldestMs()).toBeLessThanOrEqual(10_000)
   }
 })
 

@@ -84,7 +84,7 @@ test('a hundred nodes that join in a burst renew their leases ten in a second fr
         clock,
         log: silentLog,
         turn,
-        gate: createGate(100),
+        gates: { answered: createGate(100), unanswered: createGate(100) },
       },
       stop.signal,
     )
