@@ -34,11 +34,18 @@ export interface ComponentSetOptions {
   /** The script of a program. */
   readonly scriptOf: (program: Program) => string
   readonly processControl: ProcessControl
+  /** Of a first start; a restart has four minutes if this is less. */
   readonly readyTimeoutMs: number
   readonly stopTimeoutMs: number
   /** Environment variables of a component's next run. */
   readonly environmentOf?: (name: string) => Readonly<Record<string, string>>
 }
+
+/**
+ * How long a restart may take at least: nobody waits for it, and to kill what is slow gives a cluster with too much to do even more to
+ * do. As long as kubeadm's startup probes (cmd/kubeadm/app/util/staticpod/utils.go).
+ */
+const restartTimeoutMs = 240_000
 
 /** What is run: Node with a bundle, or a program of others. */
 function commandOf(
@@ -216,11 +223,13 @@ export class ComponentSet {
 
   #spawn(
     spec: ComponentSpec,
-    { onReport, startsWhenTold }: Parameters<ManagedComponentOptions['spawn']>[0],
+    { onReport, startsWhenTold, isRestart }: Parameters<ManagedComponentOptions['spawn']>[0],
   ): Child {
     // A start that was requested before the shutdown and waited: its process would outlive the supervisor.
     this.checkOpen()
-    const { cluster, paths, clock, scriptOf, readyTimeoutMs, stopTimeoutMs } = this.#options
+    const { cluster, paths, clock, scriptOf, stopTimeoutMs } = this.#options
+    const firstMs = this.#options.readyTimeoutMs
+    const readyTimeoutMs = isRestart ? Math.max(firstMs, restartTimeoutMs) : firstMs
     const { stopBy } = this.#options.processControl
     const first = this.#firstRun.get(spec.name) ?? []
     const once = [...first, ...(this.#overrides.get(spec.name) ?? [])]

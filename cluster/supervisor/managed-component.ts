@@ -46,6 +46,8 @@ export interface ManagedComponentOptions {
     readonly onReport: (report: ReadyLine) => void
     /** It waits for the command `start`. */
     readonly startsWhenTold: boolean
+    /** It takes the place of a run that ended by itself. */
+    readonly isRestart: boolean
   }) => Child
   /** Why it cannot become ready yet: the component that it waits for. */
   readonly waitsFor: () => string | undefined
@@ -130,7 +132,7 @@ class Managed implements ManagedComponent {
   }
 
   prepare(): void {
-    if (this.#wanted === undefined && this.#run === undefined) this.#prepared = this.#spawn(true)
+    if (this.#wanted === undefined && this.#run === undefined) this.#prepared = this.#spawn({ startsWhenTold: true, isRestart: false })
   }
 
   async start(): Promise<void> {
@@ -202,24 +204,24 @@ class Managed implements ManagedComponent {
     this.#options.onChange(this.status())
   }
 
-  #spawn(startsWhenTold: boolean): Run {
+  #spawn(how: { readonly startsWhenTold: boolean; readonly isRestart: boolean }): Run {
     const onReport = (report: ReadyLine): void => {
       if (this.#run !== run || this.#state === 'paused') return
       this.#message = reportText(report)
       this.#options.onChange(this.status())
     }
-    const run: Run = { child: this.#options.spawn({ onReport, startsWhenTold }), info: undefined }
+    const run: Run = { child: this.#options.spawn({ onReport, ...how }), info: undefined }
     this.#run = run
     return run
   }
 
   /** One run until it is ready; `#run` is set even when this rejects. */
-  async #launch(): Promise<Child> {
+  async #launch(isRestart: boolean): Promise<Child> {
     const prepared = this.#prepared
     this.#prepared = undefined
     // If it has ended meanwhile, so has its promise to become ready.
     prepared?.child.command('start', {}).catch(() => {})
-    const run = prepared ?? this.#spawn(false)
+    const run = prepared ?? this.#spawn({ startsWhenTold: false, isRestart })
     this.#enter('starting')
     const { child } = run
     const { ready: _, ...info } = await child.ready
@@ -235,7 +237,7 @@ class Managed implements ManagedComponent {
     this.#wanted = wanted
     this.#crashes = 0
     try {
-      const child = await this.#launch()
+      const child = await this.#launch(false)
       this.#keepRunning(child, wanted.signal).catch((error: unknown) => {
         log.error('component is no longer supervised', { name, error })
         this.#enter('failed', String(error))
@@ -265,7 +267,7 @@ class Managed implements ManagedComponent {
       this.#restarts += 1
       readyAtMs = undefined
       try {
-        child = await this.#launch()
+        child = await this.#launch(true)
         readyAtMs = clock.now()
       } catch (error) {
         child = this.#run?.child
