@@ -132,7 +132,8 @@ class Managed implements ManagedComponent {
   }
 
   prepare(): void {
-    if (this.#wanted === undefined && this.#run === undefined) this.#prepared = this.#spawn({ startsWhenTold: true, isRestart: false })
+    if (this.#wanted === undefined && this.#run === undefined)
+      this.#prepared = this.#spawn({ startsWhenTold: true, isRestart: false })
   }
 
   async start(): Promise<void> {
