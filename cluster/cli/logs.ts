@@ -1,18 +1,20 @@
 /** `skiff logs`: prints the log files of components. It reads the files, so it also works when nothing runs. */
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, watch } from 'node:fs'
-import { aborted } from '../../components/component-base/aborted.ts'
+import type { Clock } from '../../components/component-base/clock.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { olderLog } from '../supervisor/log-rotation.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
+import { lockHolder } from '../state/lock.ts'
 import { logOf, noSuchCluster, stateDirExists, statePaths } from '../state/state-dir.ts'
+import type { StatePaths } from '../state/state-dir.ts'
 import { defineCommand, nameFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { styled } from './terminal.ts'
 
 const flags = defineFlags({
   ...nameFlag,
-  follow: flag.bool('Follow the logs until Ctrl-C (-f).', false),
+  follow: flag.bool('Follow the logs until the cluster stops, or Ctrl-C (-f).', false),
   tail: flag.int('Number of last lines of each component.', 50, { least: 0 }),
   raw: flag.bool('Print the lines as they were written, mostly JSON.', false),
   output: flag.string(
@@ -69,6 +71,24 @@ function jsonLine(process: string, line: string): string {
   }
 }
 
+/** How soon the end of a cluster is noticed. */
+const lookEveryMs = 500
+
+/** Resolves with true once a cluster that runs has stopped; with false when the signal aborts. One that does not run may be started. */
+async function untilStopped(
+  paths: StatePaths,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<boolean> {
+  let wasRunning = false
+  while (!signal.aborted) {
+    const isRunning = lockHolder(paths) !== undefined
+    if (wasRunning && !isRunning) return true
+    wasRunning = isRunning
+    await clock.sleep(lookEveryMs, signal).catch(() => {}) // aborted, as the loop sees
+  }
+  return false
+}
+
 export const logs = defineCommand({
   name: 'logs',
   summary: 'Show the logs of components',
@@ -80,7 +100,7 @@ export const logs = defineCommand({
     ['skiff logs -f', 'Follow the logs of all components'],
     ['skiff logs -o json | jq .message', 'Print JSON lines, each with the name of its component'],
   ],
-  run: async ({ terminal, stateRoot, signal }, { flags: given, args }) => {
+  run: async ({ terminal, stateRoot, clock, signal }, { flags: given, args }) => {
     const paths = statePaths(stateRoot, given.name)
     const { logs: folder } = paths
     if (!stateDirExists(paths)) throw noSuchCluster(given.name)
@@ -115,11 +135,15 @@ export const logs = defineCommand({
       return follow
     })
     if (!given.follow) return exitCodes.ok
-    const watcher = watch(folder, () => {
+    const followAll = (): void => {
       for (const follow of followers) follow()
-    })
-    await aborted(signal)
+    }
+    const watcher = watch(folder, followAll)
+    const hasStopped = await untilStopped(paths, { clock, signal })
     watcher.close()
+    if (!hasStopped) return exitCodes.ok
+    followAll()
+    terminal.err(`the cluster "${given.name}" has stopped\n`)
     return exitCodes.ok
   },
 })
