@@ -26,17 +26,17 @@ const flags = defineFlags({
   ),
 })
 
-/** Returns a function that passes on the lines appended to a log since its last call, across rotations. */
-function createFollower(path: string, onLine: (line: string) => void): () => void {
-  let position = sizeOf(path)
+/** Returns a function that passes on the lines appended to a log since its last call, first those after `from`, across rotations. */
+function createFollower(path: string, from: number, onLine: (line: string) => void): () => void {
+  let position = from
   let rest = ''
-  const readOn = (from: string): void => {
-    const size = sizeOf(from)
+  const readOn = (file: string): void => {
+    const size = sizeOf(file)
     if (size <= position) return
-    const file = openSync(from, 'r')
+    const open = openSync(file, 'r')
     const buffer = Buffer.alloc(size - position)
-    const read = readSync(file, buffer, 0, buffer.length, position)
-    closeSync(file)
+    const read = readSync(open, buffer, 0, buffer.length, position)
+    closeSync(open)
     position += read
     const lines = (rest + buffer.toString('utf8', 0, read)).split('\n')
     rest = lines.pop() ?? ''
@@ -62,6 +62,14 @@ function tailOf(path: string, count: number): string[] {
   return [...lastLines(olderLog(path), count - lines.length), ...lines]
 }
 
+/** The components that have logged, in order. */
+function componentsIn(folder: string): string[] {
+  return (existsSync(folder) ? readdirSync(folder) : [])
+    .filter((file) => file.endsWith('.log'))
+    .map((file) => file.slice(0, -'.log'.length))
+    .toSorted()
+}
+
 /** A JSON object per line; any other line becomes the message of one. */
 function jsonLine(process: string, line: string): string {
   try {
@@ -69,6 +77,24 @@ function jsonLine(process: string, line: string): string {
   } catch {
     return JSON.stringify({ process, message: line })
   }
+}
+
+/** A line as it is printed. */
+function shown(
+  line: string,
+  more: {
+    readonly name: string
+    /** Before lines that people read; empty: none. */
+    readonly label: string
+    readonly as: { readonly output: string; readonly raw: boolean }
+    readonly isColored: boolean
+  },
+): string {
+  const { name, label, as, isColored } = more
+  if (as.output === 'json') return jsonLine(name, line)
+  if (as.raw) return line
+  const text = readableLine(line)
+  return label === '' ? text : `${styled(label, 'cyan', isColored)} ${text}`
 }
 
 /** How soon the end of a cluster is noticed. */
@@ -104,39 +130,32 @@ export const logs = defineCommand({
     const paths = statePaths(stateRoot, given.name)
     const { logs: folder } = paths
     if (!stateDirExists(paths)) throw noSuchCluster(given.name)
-    const existing = (existsSync(folder) ? readdirSync(folder) : [])
-      .filter((file) => file.endsWith('.log'))
-      .map((file) => file.slice(0, -'.log'.length))
-      .toSorted()
+    const existing = componentsIn(folder)
     const unknown = args.find((name) => !existing.includes(name))
     if (unknown !== undefined) {
       const hint = `components: ${existing.join(', ')}`
       throw new ClusterError('not-found', `there is no component "${unknown}"`, { hint })
     }
     const names = args.length > 0 ? args : existing
-    const width = Math.max(...names.map((name) => name.length))
+    const followers = new Map<string, () => void>()
     const print = (name: string, line: string): void => {
-      if (given.output === 'json') {
-        terminal.out(`${jsonLine(name, line)}\n`)
-        return
-      }
-      if (given.raw) {
-        terminal.out(`${line}\n`)
-        return
-      }
-      const label = styled(name.padEnd(width), 'cyan', terminal.outColors)
-      const text = readableLine(line)
-      terminal.out(names.length > 1 ? `${label} ${text}\n` : `${text}\n`)
+      const width = Math.max(...[...followers.keys()].map((name) => name.length))
+      const label = followers.size > 1 ? name.padEnd(width) : ''
+      terminal.out(`${shown(line, { name, label, as: given, isColored: terminal.outColors })}\n`)
     }
-    const followers = names.map((name) => {
-      const path = logOf(paths, name)
-      const follow = createFollower(path, (line) => print(name, line))
-      for (const line of tailOf(path, given.tail)) print(name, line)
-      return follow
-    })
+    const add = (name: string, from: number): void => {
+      const follow = createFollower(logOf(paths, name), from, (line) => print(name, line))
+      followers.set(name, follow)
+    }
+    for (const name of names) add(name, sizeOf(logOf(paths, name)))
+    for (const name of names) {
+      for (const line of tailOf(logOf(paths, name), given.tail)) print(name, line)
+    }
     if (!given.follow) return exitCodes.ok
     const followAll = (): void => {
-      for (const follow of followers) follow()
+      const isNew = (name: string): boolean => args.length === 0 && !followers.has(name)
+      for (const name of componentsIn(folder).filter(isNew)) add(name, 0)
+      for (const follow of followers.values()) follow()
     }
     const watcher = watch(folder, followAll)
     const hasStopped = await untilStopped(paths, { clock, signal })

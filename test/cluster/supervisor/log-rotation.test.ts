@@ -125,7 +125,7 @@ test('skiff logs shows the lines before a rotation, and -f misses none over it',
   await ended
 })
 
-test('skiff logs -f ends when the cluster stops, with what was logged last, and not before it ran', async () => {
+test('skiff logs -f ends when the cluster stops, with what was logged last, also by what was added, and not before it ran', async () => {
   const stateRoot = temporaryFolder('state')
   const paths = statePaths(stateRoot, 'lab')
   mkdirSync(paths.logs, { recursive: true })
@@ -155,10 +155,15 @@ test('skiff logs -f ends when the cluster stops, with what was logged last, and 
   acquireLock(paths, clock)
   await clock.step(5000)
   expect(code).toBeUndefined()
+  writeFileSync(logOf(paths, 'new'), 'first\n')
+  await eventually(() => expect(shown).toHaveLength(2))
   appendFileSync(log, 'last\n')
   releaseLock(paths)
   await clock.step(1000)
   await ended
   expect(code).toBe(0)
-  expect(shown).toEqual(['one\n', 'last\n', 'the cluster "lab" has stopped\n'])
+  expect(shown).toEqual([
+    ...['one\n', 'new   first\n', 'thing last\n'],
+    'the cluster "lab" has stopped\n',
+  ])
 })
