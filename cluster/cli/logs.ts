@@ -1,5 +1,5 @@
 /** `skiff logs`: prints the log files of components. It reads the files, so it also works when nothing runs. */
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, watch } from 'node:fs'
+import { closeSync, openSync, readdirSync, readSync, statSync, watch } from 'node:fs'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
@@ -33,7 +33,8 @@ function createFollower(path: string, from: number, onLine: (line: string) => vo
   const readOn = (file: string): void => {
     const size = sizeOf(file)
     if (size <= position) return
-    const open = openSync(file, 'r')
+    const open = unlessGone(() => openSync(file, 'r'), undefined)
+    if (open === undefined) return
     const buffer = Buffer.alloc(size - position)
     const read = readSync(open, buffer, 0, buffer.length, position)
     closeSync(open)
@@ -51,6 +52,16 @@ function createFollower(path: string, from: number, onLine: (line: string) => vo
   }
 }
 
+/** What `read` returns, or `missing` when a file is not there, or no longer: the cluster may be removed at any moment. */
+function unlessGone<T>(read: () => T, missing: T): T {
+  try {
+    return read()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return missing
+  }
+}
+
 /** 0 for a missing file. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -62,9 +73,9 @@ function tailOf(path: string, count: number): string[] {
   return [...lastLines(olderLog(path), count - lines.length), ...lines]
 }
 
-/** The components that have logged, in order. */
+/** The components that have logged, in order; none when the folder is not there. */
 function componentsIn(folder: string): string[] {
-  return (existsSync(folder) ? readdirSync(folder) : [])
+  return unlessGone(() => readdirSync(folder), [])
     .filter((file) => file.endsWith('.log'))
     .map((file) => file.slice(0, -'.log'.length))
     .toSorted()
@@ -100,7 +111,7 @@ function shown(
 /** How soon the end of a cluster is noticed. */
 const lookEveryMs = 500
 
-/** Resolves with true once a cluster that runs has stopped; with false when the signal aborts. One that does not run may be started. */
+/** Resolves with true once a cluster that ran has stopped, or is removed; with false when the signal aborts. Others may be started yet. */
 async function untilStopped(
   paths: StatePaths,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
@@ -108,7 +119,7 @@ async function untilStopped(
   let wasRunning = false
   while (!signal.aborted) {
     const isRunning = lockHolder(paths) !== undefined
-    if (wasRunning && !isRunning) return true
+    if (!isRunning && (wasRunning || !stateDirExists(paths))) return true
     wasRunning = isRunning
     await clock.sleep(lookEveryMs, signal).catch(() => {}) // aborted, as the loop sees
   }

@@ -42,8 +42,8 @@ export interface ComponentSetOptions {
 }
 
 /**
- * How long a restart may take at least: nobody waits for it, and to kill what is slow gives a cluster with too much to do even more to
- * do. As long as kubeadm's startup probes (cmd/kubeadm/app/util/staticpod/utils.go).
+ * How long a restart may take at least. Killing a slow component makes an overloaded cluster slower. The time is that of kubeadm's
+ * startup probes (cmd/kubeadm/app/util/staticpod/utils.go).
  */
 const restartTimeoutMs = 240_000
 

@@ -26,7 +26,10 @@ import { endLeftovers, leaveOthers } from '../take-down.ts'
 const flags = defineFlags({
   'state-dir': flag.string("The cluster's state directory."),
   'programs-dir': flag.string('Folder with the bundles of the components.', packageFolder('dist')),
-  'ready-timeout': flag.duration('How long a component may take to become ready.', 30_000),
+  'ready-timeout': flag.duration(
+    'How long a component may take to become ready at first; a restart has four minutes at least.',
+    30_000,
+  ),
   'stop-timeout': flag.duration(
     'How long a component may take to stop before it is killed.',
     10_000,

@@ -50,8 +50,8 @@ const joinsAtOnce = 16
  */
 const podWritesAtOnce = 32
 /**
- * How many heartbeats a process has under way: those of two turns of 1,250 nodes, and as many of nodes that got no answer to their last one. While the API server has too much to do, leases are
- * renewed later. Without a limit, nodes that got no answer in time would ask again and again, which leaves it with more to do; with a
+ * How many heartbeats a process has under way: those of two turns of 1,250 nodes, and as many of nodes that got no answer to their last
+ * one. While the API server has too much to do, leases are renewed later. Without a limit, nodes that got no answer in time would ask again and again, which leaves it with more to do; with a
  * lower one, heartbeats would get a smaller part of what it can do than the pods of the same nodes.
  */
 const heartbeatsAtOnce = 64

@@ -18,6 +18,8 @@ import { ensureObject, type OwnObject } from './ensure-object.ts'
 import type { LiveServers, ServerEndpoint } from './server-leases.ts'
 
 const everyMs = 10_000
+/** Of one renewal. Servers that are told a lower count than there are would replace each other for ever. */
+const mostWrites = 5
 const namespace = 'default'
 /** Another server may be about to write the Service: it has taken the address by then. */
 const serviceAttempts = 30
@@ -119,12 +121,13 @@ export class EndpointReconciler {
     await this.#write()
   }
 
-  /** Until what was written is still true: a server that joined meanwhile may have been overwritten. */
+  /** Again while servers come and go: one that joined meanwhile may have been overwritten. */
   async #write(): Promise<void> {
     const { servers } = this.#options
     let live = await servers.live()
-    // The last one leaves the endpoints as they are, as upstream.
-    while (live.length > 0) {
+    for (let times = 1; times <= mostWrites; times += 1) {
+      // The last one leaves the endpoints as they are, as upstream.
+      if (live.length === 0) return
       await this.#writeEndpoints(live)
       const written = live
       live = await servers.live()

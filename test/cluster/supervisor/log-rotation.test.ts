@@ -13,7 +13,6 @@ import {
   rotationCheckMs,
 } from '../../../cluster/supervisor/log-rotation.ts'
 import { lastLines } from '../../../cluster/log-tail.ts'
-import { acquireLock, releaseLock } from '../../../cluster/state/lock.ts'
 import { logOf, statePaths } from '../../../cluster/state/state-dir.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -123,47 +122,4 @@ test('skiff logs shows the lines before a rotation, and -f misses none over it',
   await eventually(() => expect(shown).toBe('before\nafter\n'))
   interrupt.abort()
   await ended
-})
-
-test('skiff logs -f ends when the cluster stops, with what was logged last, also by what was added, and not before it ran', async () => {
-  const stateRoot = temporaryFolder('state')
-  const paths = statePaths(stateRoot, 'lab')
-  mkdirSync(paths.logs, { recursive: true })
-  const log = logOf(paths, 'thing')
-  writeFileSync(log, 'one\n')
-  const shown: string[] = []
-  const terminal = {
-    out: (text: string) => void shown.push(text),
-    err: (text: string) => void shown.push(text),
-  } as Terminal
-  const clock = new FakeClock()
-  let code: number | undefined
-  const ended = runCli(
-    [{ name: 'logs', summary: '', load: async () => [logs] }],
-    ['logs', '--name=lab', '-f'],
-    {
-      terminal,
-      clock,
-      stateRoot,
-      environment: {},
-      program: 'skiff',
-      signal: new AbortController().signal,
-    },
-  ).then((given) => (code = given))
-  await eventually(() => expect(shown).toEqual(['one\n']))
-  await clock.step(5000)
-  acquireLock(paths, clock)
-  await clock.step(5000)
-  expect(code).toBeUndefined()
-  writeFileSync(logOf(paths, 'new'), 'first\n')
-  await eventually(() => expect(shown).toHaveLength(2))
-  appendFileSync(log, 'last\n')
-  releaseLock(paths)
-  await clock.step(1000)
-  await ended
-  expect(code).toBe(0)
-  expect(shown).toEqual([
-    ...['one\n', 'new   first\n', 'thing last\n'],
-    'the cluster "lab" has stopped\n',
-  ])
 })
