@@ -33,6 +33,7 @@ function noteOf(reports: readonly DrillReport[]): string {
   const undecided = sum(({ undecided: keys }) => keys.length)
   return [
     `${sum(({ faults }) => faults)} faults`,
+    `${sum(({ replacements }) => replacements)} members replaced`,
     `${sum(({ operations }) => operations)} operations`,
     `${sum(({ unknownWrites }) => unknownWrites)} writes of unknown outcome (${sum((one) => one.committedUnknowns)} committed)`,
     `${sum(({ watchEvents }) => watchEvents)} watch events`,

@@ -11,9 +11,9 @@ export class Connections implements Disposable {
     this.#servers = servers
     for (const name of servers.names) {
       const { host } = servers.get(name)
-      const { pki } = servers
-      const port = (): number => serverPort
-      this.#clients.set(name, createApiClient({ pki, port, host: host.address, timeoutMs }))
+      const { pki, issuedAtMs } = servers
+      const to = { port: () => serverPort, host: host.address, timeoutMs }
+      this.#clients.set(name, createApiClient({ pki, issuedAtMs, ...to }))
     }
   }
 

@@ -17,6 +17,7 @@ test('under every kind of fault histories are linearizable and watches whole', a
   expect(report.violations, told).toEqual([])
   expect(report.undecided, told).toEqual([])
   // Otherwise it has seen nothing.
+  expect(report.replacements, told).toBe(1)
   expect(report.acknowledgedWrites, told).toBeGreaterThan(20)
   expect(report.unknownWrites, told).toBeGreaterThan(0)
   expect(report.watchEvents, told).toBeGreaterThan(report.commits)

@@ -46,7 +46,8 @@ export async function runDrill(
     await eventually(async () => await traffic.writeEverywhere(), recoveryMs)
     const recoveredMs = performance.now() - healedMs
     return {
-      ...{ seed, faults: plan.length, recoveryMs: Math.round(recoveredMs) },
+      ...{ seed, faults: plan.length, replacements: members.replacements },
+      recoveryMs: Math.round(recoveredMs),
       ...(await judgeTraffic(place, { recorder, traffic })),
     }
   } finally {
@@ -93,7 +94,7 @@ async function runFaults(
 async function judgeTraffic(
   { members, servers, feed }: Place,
   { recorder, traffic }: { recorder: Recorder; traffic: Traffic },
-): Promise<Omit<DrillReport, 'seed' | 'faults' | 'recoveryMs'>> {
+): Promise<Omit<DrillReport, 'seed' | 'faults' | 'replacements' | 'recoveryMs'>> {
   await traffic.stopClients()
   const newest = await traffic.readEverywhere()
   const all = await feed.upTo(newest)

@@ -2,7 +2,7 @@
 import type { CommitFeed } from './commit-feed.ts'
 import type { Members } from './members.ts'
 import type { Network } from './network.ts'
-import type { Servers } from './servers.ts'
+import { clockJumpMs, type Servers } from './servers.ts'
 
 export interface Place {
   readonly network: Network
@@ -35,7 +35,7 @@ function pause(part: Members | Servers, name: string): Undo {
   return () => part.signal(name, 'SIGCONT')
 }
 
-/** Runs for 30 ms out of every 250, as on a disk or a machine that is far too slow. */
+/** Runs for 30 ms out of every 250, as on a machine that is far too slow. */
 function stutter(part: Members, name: string): Undo {
   const timer = setInterval(() => {
     part.signal(name, 'SIGSTOP')
@@ -45,6 +45,12 @@ function stutter(part: Members, name: string): Undo {
     clearInterval(timer)
     setTimeout(() => part.signal(name, 'SIGCONT'), 250)
   }
+}
+
+/** Its clock jumps, and back at the end; a process that is started meanwhile has the right time. */
+function jump({ servers }: Place, name: string, skewMs: number): Undo {
+  servers.setClock(name, skewMs)
+  return () => servers.setClock(name, 0)
 }
 
 /** Cuts the host off from the others: `in` what comes, `out` what goes. */
@@ -99,6 +105,12 @@ const starts = {
   'member paused': ({ members }, choose) => pause(members, choose(members.names)),
   'leader paused': async (place, choose) => pause(place.members, await leader(place, choose)),
   'member slow': ({ members }, choose) => stutter(members, choose(members.names)),
+  "leader's disk slow": async (place, choose) =>
+    await place.members.disturbDisk(await leader(place, choose), { takesMs: 300 }),
+  "member's disk fails": async ({ members }, choose) =>
+    await members.disturbDisk(choose(members.names), 'fails'),
+  "member's disk lost, member replaced": async ({ members }, choose) =>
+    await members.loseDisk(choose(members.names)),
   'leader moved': moveLeader,
   'leader cut off': async (place, choose) =>
     cut(place, await leader(place, choose), { others: etcdSide(place), ways: both }),
@@ -118,6 +130,9 @@ const starts = {
     return async () => await servers.ensure(name)
   },
   'server paused': ({ servers }, choose) => pause(servers, choose(servers.names)),
+  "server's clock ahead": (place, choose) => jump(place, choose(place.servers.names), clockJumpMs),
+  "server's clock behind": (place, choose) =>
+    jump(place, choose(place.servers.names), -clockJumpMs),
   'server cut off from a member': (place, choose) =>
     cut(place, choose(place.servers.names), { others: [choose(place.members.names)], ways: both }),
   'server cut off from etcd': (place, choose) =>

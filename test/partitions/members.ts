@@ -1,14 +1,19 @@
 /** Members: an etcd cluster of three, each on a host of its own. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
+import { disturbFlushes, type Flush } from './disk.ts'
 import type { Host, Network } from './network.ts'
 
 export const etcdProgram = '/usr/bin/etcd'
 const exec = promisify(execFile)
+/** Others may be away until their faults end. */
+const replacedMs = 60_000
+/** A member that has just been started answers by then. */
+const awaitedMs = 5000
 
 interface MemberStatus {
   readonly name: string
@@ -21,6 +26,10 @@ export class Members {
   readonly hosts: readonly Host[]
   readonly #folder: string
   readonly #children = new Map<string, ChildProcess>()
+  /** The one that has lost its disk and is no member again yet. */
+  #lost: string | undefined
+  /** How many members have been replaced. */
+  replacements = 0
 
   constructor(network: Network, folder: string) {
     this.hosts = ['m1', 'm2', 'm3'].map((name) => network.addHost(name))
@@ -41,34 +50,94 @@ export class Members {
     await eventually(async () => await this.ctl(['put', '/begin', '']))
   }
 
-  /** With what it has stored. */
-  #run(name: string): void {
+  /** With what it has stored; `state` counts where it has stored nothing: whether the cluster is there already. */
+  #run(name: string, state: 'new' | 'existing' = 'new'): void {
     const host = this.#host(name)
-    const folder = join(this.#folder, name)
+    const folder = this.#folderOf(name)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const client = `http://${host.address}:2379`
-    const peer = `http://${host.address}:2380`
-    const all = this.hosts.map((one) => `${one.name}=http://${one.address}:2380`).join(',')
+    const peer = this.#peerUrl(name)
+    const all = this.names.map((one) => `${one}=${this.#peerUrl(one)}`).join(',')
     const [program = '', ...words] = [
       ...[...host.enter, etcdProgram, `--name=${name}`, `--data-dir=${folder}`],
       ...[`--listen-client-urls=${client}`, `--advertise-client-urls=${client}`],
       ...[`--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`],
-      ...[`--initial-cluster=${all}`, '--logger=zap', '--log-level=fatal'],
+      ...[`--initial-cluster=${all}`, `--initial-cluster-state=${state}`],
+      ...['--logger=zap', '--log-level=fatal'],
     ]
     this.#children.set(name, spawn(program, words, { stdio: 'ignore' }))
   }
 
-  /** Starts the member if it does not run. */
-  ensure(name: string): void {
+  #running(name: string): ChildProcess | undefined {
     const child = this.#children.get(name)
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) this.#run(name)
+    return child?.exitCode === null && child.signalCode === null ? child : undefined
+  }
+
+  /** Starts the member if it does not run and has a disk. */
+  ensure(name: string): void {
+    if (this.#running(name) === undefined && this.#lost !== name) this.#run(name)
   }
 
   async kill(name: string): Promise<void> {
-    const child = this.#children.get(name)
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const child = this.#running(name)
+    if (child === undefined) return
     child.kill('SIGKILL')
     await once(child, 'exit')
+  }
+
+  /** What the member's flushes meet, until the returned function is called; then it runs. */
+  async disturbDisk(name: string, flush: Flush): Promise<() => Promise<void>> {
+    const pid = this.#running(name)?.pid
+    const undisturb = pid === undefined ? undefined : await disturbFlushes(pid, flush)
+    return async () => {
+      await undisturb?.()
+      this.ensure(name)
+    }
+  }
+
+  /**
+   * Kills the member and takes its disk away, until the returned function is called. That replaces it, as an administrator would: the
+   * old member is removed, and a new one with nothing stored is added in its place. Nothing happens while another is being replaced, or
+   * one does not answer for a while: without two members there would be nobody left to agree to that.
+   */
+  async loseDisk(name: string): Promise<() => Promise<void>> {
+    const ids = async (): Promise<readonly (string | undefined)[]> =>
+      await this.#idsOf(name, this.names)
+    const [old] = await eventually(ids, awaitedMs).catch(() => [])
+    if (old === undefined || this.#lost !== undefined) return async () => {}
+    this.#lost = name
+    await this.kill(name)
+    rmSync(this.#folderOf(name), { recursive: true })
+    return async () => {
+      // Whatever became of an attempt shows in the next one.
+      await eventually(async () => await this.#replace(name, old), replacedMs)
+      this.#run(name, 'existing')
+      this.#lost = undefined
+      this.replacements += 1
+    }
+  }
+
+  async #replace(name: string, old: string): Promise<void> {
+    const others = this.names.filter((one) => one !== name)
+    const [id, ...rest] = await this.#idsOf(name, others)
+    if (id === old) await this.ctl(['member', 'remove', old], others)
+    if (id === undefined)
+      await this.ctl(['member', 'add', name, `--peer-urls=${this.#peerUrl(name)}`], others)
+    // A member that has not heard of the new one would turn it away.
+    if (id === undefined || id === old || rest.some((one) => one !== id))
+      throw new Error(`${name} is not replaced`)
+  }
+
+  /** Its identity, as each of some members knows it; undefined where it is no member. */
+  async #idsOf(
+    name: string,
+    witnesses: readonly string[],
+  ): Promise<readonly (string | undefined)[]> {
+    const lists = witnesses.map(async (one) => await this.ctl(['member', 'list'], [one]))
+    return (await Promise.all(lists)).map((list) => {
+      const line = list.split('\n').find((one) => one.includes(this.#peerUrl(name)))
+      return line?.split(',')[0]
+    })
   }
 
   signal(name: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
@@ -108,6 +177,14 @@ export class Members {
   async stop(): Promise<void> {
     for (const name of this.names) this.signal(name, 'SIGCONT')
     await Promise.all(this.names.map(async (name) => await this.kill(name)))
+  }
+
+  #folderOf(name: string): string {
+    return join(this.#folder, name)
+  }
+
+  #peerUrl(name: string): string {
+    return `http://${this.#host(name).address}:2380`
   }
 
   #host(name: string): Host {

@@ -15,6 +15,8 @@ export interface DrillOptions {
 export interface DrillReport {
   readonly seed: number
   readonly faults: number
+  /** Members of etcd that lost their disk, each with a new member in its place. */
+  readonly replacements: number
   /** Of single objects. */
   readonly operations: number
   readonly acknowledgedWrites: number

@@ -3,16 +3,19 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
+import type { Socket } from 'node:net'
 import { createPki, type Pki } from '../../certs/pki.ts'
 import { writePki } from '../../certs/pki-files.ts'
 import { readStatusLines } from '../../cluster/lines.ts'
 import { apiServerNodeOptions } from '../../cluster/plan/plan-api-servers.ts'
 import { allocatorSettings } from '../../cluster/plan/plan.ts'
 import { dialects } from '../../components/api/dialect.ts'
+import type { TimeSetting } from '../../components/component-base/time-setting.ts'
 import type { Host, Network } from './network.ts'
 
 export const serverPort = 6443
+/** How far a server's clock jumps. */
+export const clockJumpMs = 3_600_000
 
 export interface Server {
   readonly host: Host
@@ -31,6 +34,8 @@ interface Running {
 }
 
 export class Servers {
+  /** Certificates begin so early that they are valid for servers whose clock is behind, too. */
+  readonly issuedAtMs = Date.now() - 2 * clockJumpMs
   readonly pki: Pki
   /** What ended or failed though nobody killed it. */
   readonly faults: string[] = []
@@ -60,7 +65,7 @@ export class Servers {
     }
     const ipAddresses = [...this.#all.values()].map(({ host }) => host.address)
     const { apiServerService: serviceName } = dialects.kubernetes
-    this.pki = createPki({ apiServer: { serviceName, ipAddresses }, nowMs: Date.now() })
+    this.pki = createPki({ apiServer: { serviceName, ipAddresses }, nowMs: this.issuedAtMs })
   }
 
   get names(): readonly string[] {
@@ -102,7 +107,7 @@ export class Servers {
       running.errors = (running.errors + chunk.toString()).slice(-4000)
     })
     const ready = new Promise<void>((resolve) => {
-      void readStatusLines(child.stdio[3] as Readable, (status) => {
+      void readStatusLines(child.stdio[3] as Socket, (status) => {
         if (status['ready'] !== true) return
         running.isReady = true
         resolve()
@@ -137,6 +142,15 @@ export class Servers {
 
   signal(name: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#running(name).child?.kill(signal)
+  }
+
+  /** Lets the clock of the process that runs now jump to so far ahead of the others'; negative: behind. */
+  setClock(name: string, skewMs: number): void {
+    const nowMs = Date.now()
+    const params: TimeSetting = { nowMs, atMs: nowMs, speed: 1, skewMs }
+    const line = JSON.stringify({ command: 'time', id: 1, params })
+    const channel = this.#running(name).child?.stdio[3] as Socket | undefined
+    if (channel?.writable === true) channel.write(`${line}\n`)
   }
 
   /** What each has written to standard error since its start. */

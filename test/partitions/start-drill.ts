@@ -7,30 +7,32 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { diskProgram } from './disk.ts'
 import { etcdProgram } from './members.ts'
 import type { DrillOptions, DrillReport } from './report.ts'
 
 const namespaces = '--net --pid --mount --fork --mount-proc --kill-child'.split(' ')
 const enter = [...(process.getuid?.() === 0 ? [] : ['--map-root-user']), ...namespaces]
-const networking = [
+const needed = [
   'mount -t tmpfs tmpfs /run && mkdir /run/netns',
   'ip netns add probe && ip link add probe-br type bridge',
   'ip link add probe-out type veth peer name probe-in netns probe',
   'tc -n probe qdisc add dev probe-in root tbf rate 1mbit burst 8kb latency 1s',
   'tc -n probe qdisc add dev probe-in clsact',
   "tc -n probe filter add dev probe-in egress protocol all bpf bytecode '1,6 0 0 2' direct-action",
+  `${diskProgram} -f -o /dev/null true`,
 ].join(' && ')
 
 /** Why no drill can run here; undefined when one can. */
 export function whyNoDrill(): string | undefined {
-  for (const program of [etcdProgram, '/usr/bin/etcdctl'])
+  for (const program of [etcdProgram, '/usr/bin/etcdctl', diskProgram])
     if (!existsSync(program))
-      return `there is no ${program} (apt-get install etcd-server etcd-client)`
+      return `there is no ${program} (apt-get install etcd-server etcd-client strace)`
   try {
-    execFileSync('unshare', [...enter, 'sh', '-c', networking], { stdio: 'pipe' })
+    execFileSync('unshare', [...enter, 'sh', '-c', needed], { stdio: 'pipe' })
     return undefined
   } catch (error) {
-    return `this user may not make network namespaces: ${(error as Error).message.trim()}`
+    return `this user may not make network namespaces, or trace processes in them: ${(error as Error).message.trim()}`
   }
 }
 

@@ -167,8 +167,10 @@ export function createApiClient(options: {
   host?: string
   /** A request that takes longer rejects, and its connection is cut. Default: none does. */
   timeoutMs?: number
+  /** When the certificates of identities begin, in milliseconds since the epoch. Default: when each is first needed. */
+  issuedAtMs?: number
 }): ApiClient {
-  const { pki, port, host = '127.0.0.1', timeoutMs } = options
+  const { pki, port, host = '127.0.0.1', timeoutMs, issuedAtMs } = options
   const credentials = new Map<string, Credential>()
   const sessions = new Map<string, ClientHttp2Session>()
 
@@ -178,7 +180,7 @@ export function createApiClient(options: {
     const known = credentials.get(id)
     if (known !== undefined) return known
     const profile = clientProfile({ commonName: as.user, organizations: [...(as.groups ?? [])] })
-    const made = issue(pki.authority, { profile, nowMs: Date.now() })
+    const made = issue(pki.authority, { profile, nowMs: issuedAtMs ?? Date.now() })
     credentials.set(id, made)
     return made
   }
