@@ -24,7 +24,7 @@ function scheduleOf(cronJob: CronJob): Schedule {
     return { ok: false, why: `unknown time zone ${timeZone}` }
   }
   try {
-    return { ok: true, next: runsOf(cronJob, localZoneName) }
+    return { ok: true, next: runsOf(cronJob, localZoneName()) }
   } catch (error) {
     return { ok: false, why: messageOf(error) }
   }

@@ -8,9 +8,9 @@ import { timeZoneNamed } from './time-zone.ts'
 export type NextRun = (afterMs: number) => number | undefined
 
 /** The CronJob's schedule in its zone, else in the local one. Throws an Error in the words of upstream's parser. */
-export function runsOf({ spec }: CronJob, localZone: () => string): NextRun {
+export function runsOf({ spec }: CronJob, localZone: string): NextRun {
   const schedule = parseCron(spec?.schedule ?? '')
   const own = schedule.kind === 'fields' ? schedule.zone : undefined
-  const zone = timeZoneNamed(own ?? spec?.timeZone ?? localZone())
+  const zone = timeZoneNamed(own ?? spec?.timeZone ?? localZone)
   return (afterMs) => nextCronTime(schedule, zone, afterMs)
 }

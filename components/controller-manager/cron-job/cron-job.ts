@@ -17,7 +17,7 @@ import { nextRunInMs } from './due-run.ts'
 export async function runCronJobController(
   context: ControllerContext,
   signal: AbortSignal,
-  localZone = localZoneName,
+  localZone = localZoneName(),
 ): Promise<void> {
   const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
   const cronJobs = informers.informer<CronJob>(resources.cronJobs)

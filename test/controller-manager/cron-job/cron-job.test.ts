@@ -41,7 +41,7 @@ async function started(spec: Partial<CronJobSpec> = {}, status?: CronJob['status
 async function start(): Promise<void> {
   await harness.start({
     name: 'cronjob-controller',
-    start: (context, signal) => runCronJobController(context, signal, () => 'UTC'),
+    start: (context, signal) => runCronJobController(context, signal, 'UTC'),
   })
 }
 
