@@ -227,6 +227,7 @@ async function runNode(state: NodeState, nowReady: () => void, signal: AbortSign
   const { informers, recorder } = state
   const { self, created } = await register(state, signal)
   state.self = self
+  followRange(state, self)
   const reporter = startReporter(state, self, created)
   startPods(state)
   const running = [

@@ -43,6 +43,21 @@ function withRemovals(
   return { conditions: conditions.map((one) => ({ ...one, ...removed(one) })) }
 }
 
+/**
+ * Addresses as a strategic patch has to send them: it merges them by address, so that one that was given up would stay beside the new
+ * one of its family, which no pod may have.
+ */
+function replacedAddresses({ hostIPs, podIPs }: PodStatus): {
+  readonly hostIPs?: readonly object[]
+  readonly podIPs?: readonly object[]
+} {
+  const replace = { $patch: 'replace' }
+  return {
+    ...(hostIPs === undefined ? {} : { hostIPs: [...hostIPs, replace] }),
+    ...(podIPs === undefined ? {} : { podIPs: [...podIPs, replace] }),
+  }
+}
+
 /** Status writes and deletions of pods, through the gate; a pod that has gone, or is another one by now, is no error. */
 export function podWrites(
   pods: ResourceClient<Pod>,
@@ -52,7 +67,8 @@ export function podWrites(
     async writeStatus(pod: Pod, status: PodStatus, published: PodStatus | undefined) {
       const { metadata } = pod
       const conditions = withRemovals(status.conditions, [pod.status, published])
-      const patch = { metadata: { uid: metadata.uid }, status: { ...status, ...conditions } }
+      const sent = { ...status, ...conditions, ...replacedAddresses(status) }
+      const patch = { metadata: { uid: metadata.uid }, status: sent }
       try {
         const how = { type: 'strategic', subresource: 'status' } as const
         return await gate(() => pods.patch(refOf(metadata), patch, how))

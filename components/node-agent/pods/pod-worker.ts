@@ -137,14 +137,9 @@ export class PodWorker {
     })
     if (pod.spec?.hostNetwork === true) this.#podIp = options.hostIp
     else if (!this.#wasOver) {
-      options.addresses.assign({
-        podUid: this.uid,
-        preferred: pod.status?.podIP,
-        onAddress: (address) => {
-          this.#podIp = address
-          this.#queueSync()
-        },
-      })
+      // Pods that had an address take it back before others get one: an agent that starts sees all of its pods in one turn.
+      if (pod.status?.podIP === undefined) queueMicrotask(() => this.#askAddress())
+      else this.#askAddress()
     }
     this.#queueSync()
   }
@@ -270,6 +265,18 @@ export class PodWorker {
     if (this.#isEnding || this.#wasOver) return false
     const hasRun = this.#containers.records.some(({ state }) => state.kind !== 'waiting')
     return !hasRun && !this.#volumeWait.isOver(this.#pod)
+  }
+
+  #askAddress(): void {
+    if (this.#isStopped || this.#hasVanished) return
+    this.#options.addresses.assign({
+      podUid: this.uid,
+      preferred: this.#pod.status?.podIP,
+      onAddress: (address) => {
+        this.#podIp = address
+        this.#queueSync()
+      },
+    })
   }
 
   /** A pod that the node does not take fails (upstream: kubelet.go, rejectPod). */
