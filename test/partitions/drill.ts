@@ -101,7 +101,11 @@ async function judgeTraffic(
   const lastRevision = all.at(-1)?.revision ?? 0
   const violations: string[] = [...servers.faults, ...recorder.oddities]
   await traffic.stopWatchers(lastRevision).catch((error: unknown) => violations.push(String(error)))
-  const hashes = await eventually(async () => await members.hashes(newest))
+  const hashes = await eventually(async () => {
+    // A member that joins while it is cut off from the others ends.
+    for (const name of members.names) members.ensure(name)
+    return await members.hashes(newest)
+  })
   if (new Set(hashes).size > 1) violations.push(`the members of etcd differ: ${hashes.join(', ')}`)
   const commits = new Commits(all)
   const { operations, lists, watches } = recorder

@@ -28,6 +28,8 @@ export class Members {
   readonly #children = new Map<string, ChildProcess>()
   /** The one that has lost its disk and is no member again yet. */
   #lost: string | undefined
+  /** Names whose member has replaced one. */
+  readonly #joined = new Set<string>()
   /** How many members have been replaced. */
   replacements = 0
 
@@ -50,14 +52,15 @@ export class Members {
     await eventually(async () => await this.ctl(['put', '/begin', '']))
   }
 
-  /** With what it has stored; `state` counts where it has stored nothing: whether the cluster is there already. */
-  #run(name: string, state: 'new' | 'existing' = 'new'): void {
+  /** With what it has stored. One that has stored nothing yet begins a cluster with the others, or joins them where it replaces one. */
+  #run(name: string): void {
     const host = this.#host(name)
     const folder = this.#folderOf(name)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const client = `http://${host.address}:2379`
     const peer = this.#peerUrl(name)
     const all = this.names.map((one) => `${one}=${this.#peerUrl(one)}`).join(',')
+    const state = this.#joined.has(name) ? 'existing' : 'new'
     const [program = '', ...words] = [
       ...[...host.enter, etcdProgram, `--name=${name}`, `--data-dir=${folder}`],
       ...[`--listen-client-urls=${client}`, `--advertise-client-urls=${client}`],
@@ -111,7 +114,8 @@ export class Members {
     return async () => {
       // Whatever became of an attempt shows in the next one.
       await eventually(async () => await this.#replace(name, old), replacedMs)
-      this.#run(name, 'existing')
+      this.#joined.add(name)
+      this.#run(name)
       this.#lost = undefined
       this.replacements += 1
     }
