@@ -13,8 +13,8 @@ const mostUndone = 3
 /** Objects that are remembered; the one that was written least recently is forgotten. */
 const mostObjects = 5000
 const mostFields = 50
-/** Their agents and controllers take turns to report. */
-const sharedStatus = new Set(['nodes', 'pods'])
+/** Agents and controllers take turns to report there, or the API server counts what it lets in and a controller what is there. */
+const sharedStatus = new Set(['nodes', 'pods', 'poddisruptionbudgets', 'resourcequotas'])
 
 interface Turn {
   readonly before: string

@@ -1,11 +1,13 @@
 /** Simulations of the whole control plane under faults, with all monitors on, seed after seed. */
 import { simulate } from '../../library/index.ts'
 import { deploymentStory } from '../../test/simulation/deployment-story.ts'
+import { namespaceStory } from '../../test/simulation/namespace-story.ts'
 import { nodesStory } from '../../test/simulation/nodes-story.ts'
+import { servicesStory } from '../../test/simulation/services-story.ts'
 import { workloadsStory } from '../../test/simulation/workloads-story.ts'
 import type { Part } from './part.ts'
 
-const stories = [deploymentStory, workloadsStory, nodesStory]
+const stories = [deploymentStory, workloadsStory, nodesStory, namespaceStory, servicesStory]
 
 export const simulationSoak: Part = {
   name: 'simulations',

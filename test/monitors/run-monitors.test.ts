@@ -131,6 +131,26 @@ describe('monitors on a running cluster', () => {
     ])
   })
 
+  it('see no such fight where the API server counts up and a controller counts down', async () => {
+    await using run = await monitored('hot-loop')
+    const quotas = client.resource(resources.resourceQuotas)
+    const hard = { pods: '9' }
+    await quotas.create({ metadata: { namespace, name: 'room' }, spec: { hard } })
+    for (let turn = 0; turn < 4; turn += 1) {
+      for (const [user, pods] of Object.entries({ 'kube-apiserver': '2', counter: '1' })) {
+        await live
+          .as(user, { groups: ['system:masters'], userAgent: user })
+          .resource(resources.resourceQuotas)
+          .patch(
+            { namespace, name: 'room' },
+            { status: { hard, used: { pods } } },
+            { type: 'merge', subresource: 'status' },
+          )
+      }
+    }
+    expect(await settled(run)).toEqual([])
+  })
+
   it('see a client that writes an object without end, even if nothing changes', async () => {
     await using run = await monitored('hot-loop')
     const configMaps = client.resource(resources.configMaps)
