@@ -13,7 +13,7 @@ const exec = promisify(execFile)
 /** Others may be away until their faults end. */
 const replacedMs = 60_000
 /** A member that has just been started answers by then. */
-const awaitedMs = 5000
+const awaitedMs = 30_000
 
 interface MemberStatus {
   readonly name: string
