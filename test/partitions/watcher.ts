@@ -34,8 +34,10 @@ export function startWatcher(options: {
       const items: WatchItem[] = []
       const from = at.revision
       try {
+        const callMs = performance.now()
         const watch = await open(connections, { which, from })
-        const first = from > 0 ? from : await initialState(watch, { recorder, name, server })
+        const asked = { recorder, name, server, callMs }
+        const first = from > 0 ? from : await initialState(watch, asked)
         at.revision = first
         recorder.watches.push({ client: name, server, from: first, items })
         await follow(watch, { signal, onItem: (item) => items.push(item), at })
@@ -83,12 +85,12 @@ async function open(
   return await api.watch(`${collectionPath}?watch=1&allowWatchBookmarks=true&${start}`)
 }
 
-/** The objects before the first bookmark; resolves with its revision. */
+/** The objects before the first bookmark; resolves with its revision. The watch was asked for at `callMs`. */
 async function initialState(
   watch: TestWatch,
-  { recorder, name, server }: { recorder: Recorder; name: string; server: string },
+  asked: { recorder: Recorder; name: string; server: string; callMs: number },
 ): Promise<number> {
-  const callMs = performance.now()
+  const { recorder, name, server, callMs } = asked
   const items: StoredObject[] = []
   for (;;) {
     const event = await nextOf(watch)
@@ -98,7 +100,7 @@ async function initialState(
     }
     const revision = Number(event.object.metadata.resourceVersion)
     const times = { callMs, returnMs: performance.now() }
-    // The state was chosen when the watch was opened, before the first event came.
+    // The state was chosen when the server opened the watch, before its first byte came.
     recorder.lists.push({ client: name, server, isCached: true, ...times, revision, items })
     return revision
   }
