@@ -8,6 +8,9 @@ import { claimKeysOf, indexByClaim, podsOfClaim } from '../claim-pods.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { protect } from './protection.ts'
 
+/** A claim that is kept for a pod which the cache does not show is looked at again. */
+const lookAgainMs = 10_000
+
 /** Runs until `signal` aborts. */
 export async function runClaimProtection(
   context: ControllerContext,
@@ -18,12 +21,13 @@ export async function runClaimProtection(
   const pods = informers.informer<Pod>(resources.pods)
   const podClient = client.resource<Pod>(resources.pods)
   indexByClaim(pods)
+  const isKnownUse = (claim: PersistentVolumeClaim): boolean =>
+    podsOfClaim(pods, keyOf(claim)).some((pod) => usesClaim(pod, claim))
   const isUsed = async (claim: PersistentVolumeClaim): Promise<boolean> => {
-    const uses = (pod: Pod): boolean => usesClaim(pod, claim)
-    if (podsOfClaim(pods, keyOf(claim)).some(uses)) return true
+    if (isKnownUse(claim)) return true
     // A pod may have been scheduled since the cache was filled: the server has the last word.
     const { namespace = '' } = claim.metadata
-    return (await podClient.list({ namespace })).items.some(uses)
+    return (await podClient.list({ namespace })).items.some((pod) => usesClaim(pod, claim))
   }
   const protection = {
     client: client.resource<PersistentVolumeClaim>(resources.persistentVolumeClaims),
@@ -38,7 +42,10 @@ export async function runClaimProtection(
       informers: [source(claims), source(pods, (pod) => claimKeysOf(pod).filter(isDeleted))],
       reconcile: async (key) => {
         const claim = claims.get(key)
-        if (claim !== undefined) await protect(protection, claim)
+        if (claim === undefined) return
+        const isKept = await protect(protection, claim)
+        // Of a pod that the server alone has shown, the cache may have had the last event already: the list may have been old.
+        if (isKept && !isKnownUse(claim)) return { requeueAfterMs: lookAgainMs }
       },
       clock,
       log,

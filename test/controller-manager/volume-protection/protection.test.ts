@@ -63,19 +63,21 @@ describe('a deleted claim', () => {
     expect(claimNow()).toBeUndefined()
   })
 
-  it('stays for a pod that the cache does not show yet', async () => {
+  it('stays for a pod that the cache does not show yet, and goes when the server shows it no more', async () => {
     harness = createReconcilerHarness()
     const { cluster, resources } = harness
     cluster.seed(resources.persistentVolumeClaims, claim('c', { finalizers: [ofClaims] }))
     await harness.start(claimProtection)
     // Only the server has the pod.
-    cluster.react('list', 'pods', () => ({
-      metadata: {},
-      items: [podWithClaim('p', 'c', 'n1')],
-    }))
+    let items = [podWithClaim('p', 'c', 'n1')]
+    cluster.react('list', 'pods', () => ({ metadata: {}, items }))
     cluster.remove(resources.persistentVolumeClaims, 'default/c')
     await harness.step()
     expect(claimNow()).toBeDefined()
+    // The list was an old one: no event of the pod is to come.
+    items = []
+    await harness.step(10_000)
+    expect(claimNow()).toBeUndefined()
   })
 })
 
