@@ -74,7 +74,8 @@ async function syncNamespace(sync: NamespaceSync, key: string): Promise<Result |
   if (waitMs > 0) return { requeueAfterMs: waitMs, isPutOff: true }
   const live = await readLive(sync, key)
   const deletedAt = live?.metadata.deletionTimestamp
-  if (live === undefined || deletedAt === undefined) return
+  // The cache shows the deletion: an answer without it is an old one, or the cache is about to see the end.
+  if (live === undefined || deletedAt === undefined) return { requeueAfterMs: settleMs }
   const namespace =
     live.status?.phase === 'Terminating' ? live : await report(sync, live, { phase: 'Terminating' })
   if (!namespace.spec?.finalizers?.includes(context.dialect.namespaceFinalizer)) return

@@ -74,6 +74,20 @@ describe('namespace-controller', () => {
     expect(harness.complaints).toEqual([])
   })
 
+  it('goes on after an answer from before the deletion', async () => {
+    await start()
+    const { cluster, resources } = harness
+    const before = shop()
+    let isOld = true
+    cluster.react('get', 'namespaces', () => (isOld ? before : undefined))
+    cluster.remove(resources.namespaces, 'shop')
+    await harness.step(5000)
+    expect(leftovers()).toHaveLength(4)
+    isOld = false
+    await harness.step(3000)
+    expect(shop()).toBeUndefined()
+  })
+
   it('works in the other dialect', async () => {
     harness = createReconcilerHarness({ dialect: dialects.svc })
     seed()
