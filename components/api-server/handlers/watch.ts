@@ -329,10 +329,15 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
     watcher.push(spared(form.error(error.toStatus())))
     watcher.end()
   }
-  const detach = (): void => collection.detach(watcher)
+  const { signal } = context.http
+  const detach = (): void => {
+    // Node.js keeps a signal that follows others for as long as it has a listener.
+    signal.removeEventListener('abort', detach)
+    collection.detach(watcher)
+  }
+  signal.addEventListener('abort', detach, { once: true })
   // For a client that is gone already, the body below never runs.
-  if (context.http.signal.aborted) detach()
-  context.http.signal.addEventListener('abort', detach, { once: true })
+  if (signal.aborted) detach()
   context.lost?.addEventListener('abort', () => watcher.end(), { once: true })
   const asMessages = isWebSocketRequest(context.http)
   return {
