@@ -101,7 +101,7 @@ export class Members {
   /**
    * Kills the member and takes its disk away, until the returned function is called. That replaces it, as an administrator would: the
    * old member is removed, and a new one with nothing stored is added in its place. Nothing happens while another is being replaced, or
-   * one does not answer for a while: without two members there would be nobody left to agree to that.
+   * one does not answer for a while: a removal takes the consent of two others.
    */
   async loseDisk(name: string): Promise<() => Promise<void>> {
     const ids = async (): Promise<readonly (string | undefined)[]> =>
