@@ -53,9 +53,16 @@ export interface ObjectRef {
   readonly name: string
 }
 
+export interface GetOptions {
+  readonly subresource?: string
+  readonly resourceVersion?: string
+  readonly signal?: AbortSignal
+}
+
 export interface ResourceClient<T extends KubeObject = KubeObject> {
   readonly resource: Resource
-  get(ref: ObjectRef, options?: { subresource?: string; signal?: AbortSignal }): Promise<T>
+  /** The newest state, or with `resourceVersion` one that is not older. */
+  get(ref: ObjectRef, options?: GetOptions): Promise<T>
   /** All pages are one request unless `limit` is set. Items are given their apiVersion and kind. */
   list(options?: ListOptions, signal?: AbortSignal): Promise<KubeList<T>>
   /** The object's own namespace is used; `options.subresource` with `ref` posts to a sub-resource (binding, eviction, token). */
@@ -194,7 +201,8 @@ function readVerbs<T extends KubeObject>(
     get: async (ref, options = {}) =>
       (await rest.json({
         method: 'GET',
-        path: pathOf(ref, options.subresource),
+        path:
+          pathOf(ref, options.subresource) + query({ resourceVersion: options.resourceVersion }),
         ...abortable(options.signal),
       })) as T,
     list: async (options = {}, signal) => {

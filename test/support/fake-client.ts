@@ -41,6 +41,8 @@ export interface RecordedCall {
   readonly resource: string
   readonly key: string
   readonly object?: unknown
+  /** A get that takes no older state than this. */
+  readonly resourceVersion?: string | undefined
 }
 
 type Reaction = (call: RecordedCall) => unknown
@@ -426,9 +428,10 @@ export class FakeCluster {
       )
     return {
       resource,
-      get: (ref, options = {}) =>
-        answer({ verb: 'get', resource: named(options.subresource), key: keyFor(ref) }, () =>
-          copyJson(this.#mustGet(resource, keyFor(ref))),
+      get: (ref, { subresource, resourceVersion } = {}) =>
+        answer(
+          { verb: 'get', resource: named(subresource), key: keyFor(ref), resourceVersion },
+          () => copyJson(this.#mustGet(resource, keyFor(ref))),
         ),
       list: (options = {}) =>
         answer({ verb: 'list', resource: named(), key: options.namespace ?? '' }, () => ({

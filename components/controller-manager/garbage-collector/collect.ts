@@ -68,7 +68,7 @@ export function createCollector(options: CollectorOptions): Collector {
 
 /** Classifies one owner as the server has it. Only a clear "not found" makes a reference dangling. */
 async function standingOf(
-  { live, absentOwners, resourceOf }: Collecting,
+  { live, graph, absentOwners, resourceOf }: Collecting,
   reference: OwnerReference,
   from: Vertex,
 ): Promise<Standing> {
@@ -78,7 +78,7 @@ async function standingOf(
   if (resource.namespaced && from.namespace === '') return 'misplaced'
   const namespace = resource.namespaced ? from.namespace : ''
   if (absentOwners.has(reference, namespace)) return 'dangling'
-  const owner = await live.read(resource, { namespace, name })
+  const owner = await live.read(resource, { namespace, name }, graph.get(uid))
   if (owner?.metadata.uid !== uid) {
     absentOwners.add(reference, namespace)
     return 'dangling'
@@ -182,8 +182,7 @@ async function removeWithDependents(
   const unblocked = ownerReferences.map((reference) =>
     reference.blockOwnerDeletion === true ? { ...reference, blockOwnerDeletion: false } : reference,
   )
-  await live.patch(vertex, object, { ownerReferences: unblocked })
-  const changed = await live.readVertex(vertex)
+  const changed = await live.patch(vertex, object, { ownerReferences: unblocked })
   if (changed !== undefined) await live.remove(vertex, changed, 'Foreground')
 }
 

@@ -8,18 +8,23 @@ import type { PropagationPolicy, Vertex } from './graph.ts'
 
 /** Every write names the uid and resourceVersion it was decided on: a lost race is a Conflict, and the caller retries. */
 export interface LiveObjects {
-  /** Undefined if there is no object of that name. */
+  /**
+   * Undefined if there is no object of that name. A server that has not come to what the graph saw of `seen` rejects: it may say of an owner
+   * that goes that it stays, and nothing would look again.
+   */
   read(
     resource: Resource,
     ref: { readonly namespace: string; readonly name: string },
+    seen: Vertex | undefined,
   ): Promise<KubeObject | undefined>
   /** The vertex' object as the server has it; undefined if it is gone or if another has its name. */
   readVertex(vertex: Vertex): Promise<KubeObject | undefined>
+  /** Resolves with the object as it is then; undefined if it is gone. */
   patch(
     vertex: Vertex,
     live: KubeObject,
     metadata: Pick<KubeObject['metadata'], 'ownerReferences' | 'finalizers'>,
-  ): Promise<void>
+  ): Promise<KubeObject | undefined>
   removeFinalizer(vertex: Vertex, finalizer: string): Promise<void>
   remove(vertex: Vertex, live: KubeObject, propagationPolicy: PropagationPolicy): Promise<void>
   /** Removes the object if it is still in the state that the graph saw; false if it is not, or is gone. */
@@ -35,23 +40,32 @@ async function unlessNotFound<T>(request: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** Versions tell nothing of other resources, which may be stored elsewhere. */
+function isOf(resource: Resource, seen: Vertex | undefined): seen is Vertex {
+  return seen?.resource?.group === resource.group && seen.resource.plural === resource.plural
+}
+
 export function createLiveObjects(client: Client): LiveObjects {
   const clientOf = ({ resource }: Vertex): ResourceClient | undefined =>
     resource && client.resource(resource)
+  const read: LiveObjects['read'] = async (resource, ref, seen) => {
+    const notOlder = isOf(resource, seen) ? { resourceVersion: seen.resourceVersion } : {}
+    return await unlessNotFound(client.resource(resource).get(ref, notOlder))
+  }
   const readVertex: LiveObjects['readVertex'] = async (vertex) => {
-    const resourceClient = clientOf(vertex)
-    const live = resourceClient && (await unlessNotFound(resourceClient.get(vertex)))
+    const { resource } = vertex
+    const live = resource && (await read(resource, vertex, vertex))
     return live?.metadata.uid === vertex.uid ? live : undefined
   }
   const patch: LiveObjects['patch'] = async (vertex, live, metadata) => {
     const resourceClient = clientOf(vertex)
-    if (resourceClient === undefined) return
+    if (resourceClient === undefined) return undefined
     const { uid, resourceVersion } = live.metadata
     const body = { metadata: { uid, resourceVersion, ...metadata } }
-    await unlessNotFound(resourceClient.patch(vertex, body, { type: 'merge' }))
+    return await unlessNotFound(resourceClient.patch(vertex, body, { type: 'merge' }))
   }
   return {
-    read: (resource, ref) => unlessNotFound(client.resource(resource).get(ref)),
+    read,
     readVertex,
     patch,
     removeFinalizer: async (vertex, finalizer) => {

@@ -216,6 +216,29 @@ describe.each([
     expect(names(replicaSets)).toEqual([])
   })
 
+  it('foreground goes on after reads by a server that is behind', async () => {
+    setUp()
+    const { deployments, replicaSets, pods } = harness.resources
+    const web = put(deployments, 'web')
+    const set = put(replicaSets, 'web-1', [ownedBy(web, { blockOwnerDeletion: true })])
+    put(pods, 'a', [ownedBy(set, { blockOwnerDeletion: true })])
+    await start()
+    const old = new Map([web, set].map((object) => [object.metadata.name, object]))
+    let isBehind = true
+    for (const plural of ['deployments', 'replicasets'])
+      harness.cluster.react('get', plural, ({ key, resourceVersion }) => {
+        if (!isBehind) return undefined
+        const object = old.get(key.replace('default/', ''))
+        if (Number(resourceVersion ?? 0) > Number(object?.metadata.resourceVersion))
+          throw new StatusError('Timeout', 'Too large resource version')
+        return object
+      })
+    await remove(deployments, 'web', 'Foreground')
+    isBehind = false
+    await harness.step(60_000)
+    for (const resource of [deployments, replicaSets, pods]) expect(names(resource)).toEqual([])
+  })
+
   it('foreground does not wait for dependents that do not block', async () => {
     setUp()
     const { replicaSets, pods } = harness.resources
