@@ -18,10 +18,13 @@ const sharedStatus = new Set([
   'resourcequotas',
   'volumeattachments',
 ])
+/** The garbage collector takes it from references that may form a circle (upstream: garbagecollector.go, attemptToDeleteItem). */
+const unblocked = /^metadata\.ownerReferences\[.*\]\.blockOwnerDeletion$/
 const mostNamed = 3
 
-function isWrong({ isStatus, from, to }: TakenField, plural: string): boolean {
+function isWrong({ isStatus, path, from, to }: TakenField, plural: string): boolean {
   if (isStatus) return !sharedStatus.has(plural)
+  if (unblocked.test(path)) return false
   return from.operation === 'Apply' && to.operation === 'Update'
 }
 

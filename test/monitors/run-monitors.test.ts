@@ -191,6 +191,31 @@ describe('monitors on a running cluster', () => {
     ])
   })
 
+  it('let the garbage collector unblock an owner that a reference was applied for', async () => {
+    await using run = await monitored('ownership')
+    const configMaps = client.resource(resources.configMaps)
+    const { metadata: owner } = await configMaps.create(configMap('owner', {}))
+    const reference = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      name: 'owner',
+      uid: owner.uid ?? '',
+      blockOwnerDeletion: true,
+    }
+    const ref = { namespace, name: 'dependent' }
+    const { metadata, ...rest } = configMap('dependent', {})
+    const wanted = { ...rest, metadata: { ...metadata, ownerReferences: [reference] } }
+    const typed = { apiVersion: 'v1', kind: 'ConfigMap', ...wanted }
+    await configMaps.patch(ref, typed, { type: 'apply', fieldManager: 'gitops' })
+    const ownerReferences = [{ ...reference, blockOwnerDeletion: false }]
+    await configMaps.patch(
+      ref,
+      { metadata: { ownerReferences } },
+      { type: 'merge', fieldManager: 'kube-controller-manager' },
+    )
+    expect(await settled(run)).toEqual([])
+  })
+
   it('see a status that another client than its controller writes', async () => {
     await using run = await monitored('ownership')
     const deployments = client.resource(resources.deployments)
