@@ -69,10 +69,16 @@ export class EmbeddedPart {
 
   /** Resolves when it is ready, at once if it runs. */
   async start(): Promise<Readonly<Record<string, unknown>>> {
-    const { component } = this.#run ?? this.#begin()
-    return await (
-      await component
-    ).ready
+    const run = this.#run ?? this.#begin()
+    try {
+      const component = await run.component
+      return await component.ready
+    } catch (error) {
+      const isAgain = run.life.isKilled && this.#run !== undefined && this.#run !== run
+      if (!isAgain) throw error
+    }
+    // It was killed meanwhile, and starts again.
+    return await this.start()
   }
 
   /** Ends it as TERM does. A paused one cannot say goodbye. */

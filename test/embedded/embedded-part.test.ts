@@ -62,6 +62,18 @@ describe('a part of an embedded cluster', () => {
     expect(await readiness('node-1')).toBe('True')
   })
 
+  it('that is killed while it starts has started when its next run is ready', async () => {
+    const part = cluster.part('node-1')
+    const { runs } = part
+    await part.stop()
+    const started = part.start()
+    part.kill()
+    await cluster.clock.advance(1000)
+    await started
+    expect(part.runs).toBe(runs + 2)
+    expect(await readiness('node-1')).toBe('True')
+  })
+
   it('that is the API server loses its connections and none of its objects when it is killed', async () => {
     const name = 'kept'
     const namespace = 'default'
