@@ -51,12 +51,16 @@ function shownIn({ events }: Traffic): Map<string, Map<number, number>> {
   return shown
 }
 
-function watchPlans(traffic: Traffic): Record<'late' | 'relist' | 'unseen', PlannedFault[]> {
+type WatchPlanKind = 'late' | 'repeat' | 'relist' | 'unseen'
+
+function watchPlans(traffic: Traffic): Record<WatchPlanKind, PlannedFault[]> {
   const late: PlannedFault[] = []
+  const repeat: PlannedFault[] = []
   const relist: PlannedFault[] = []
   const unseen: PlannedFault[] = []
   for (const [resource, steps] of shownIn(traffic)) {
     late.push({ kind: 'late-events', resource, ms: lateMs })
+    repeat.push({ kind: 'repeat-events', resource })
     for (const [step, count] of steps) {
       if (step === 0) continue
       relist.push({ kind: 'relist', resource, step })
@@ -64,7 +68,7 @@ function watchPlans(traffic: Traffic): Record<'late' | 'relist' | 'unseen', Plan
       if (steps.has(step + 1)) unseen.push({ kind: 'unseen', resource, from: step, to: step + 1 })
     }
   }
-  return { late, relist, unseen }
+  return { late, repeat, relist, unseen }
 }
 
 /** Only for controllers that take an old list: others read what is there. */

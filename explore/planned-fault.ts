@@ -12,6 +12,8 @@ export type PlannedFault =
   | { readonly kind: 'refuse'; readonly at: Point; readonly code: number }
   /** Watches of the resource show their events this much later. */
   | { readonly kind: 'late-events'; readonly resource: string; readonly ms: number }
+  /** Watches of the resource show each event twice. */
+  | { readonly kind: 'repeat-events'; readonly resource: string }
   /** The first event of the step is not shown: the watch ends with 410, and the controller lists again. */
   | { readonly kind: 'relist'; readonly resource: string; readonly step: number }
   /** Watches show nothing from the step `from` until the step `to` has come to rest; then they end with 410. */
@@ -39,6 +41,7 @@ export const planKinds = {
   'lost-answer': 'each write is done, and its answer lost',
   refuse: 'each request refused once: 409 for updates, 429, 500 or 503 for others',
   late: 'watch events late by a second',
+  repeat: 'watch events shown twice',
   relist: 'watches expired (410), so that the controller lists again',
   unseen: 'states between two steps that watches never show',
   stale: 'started again with an old list, and then an old watch',
@@ -72,6 +75,8 @@ export function describeFault(fault: PlannedFault): string {
       return `refused with ${fault.code}: ${pointText(fault.at)}`
     case 'late-events':
       return `events of ${fault.resource} late by ${fault.ms} ms`
+    case 'repeat-events':
+      return `events of ${fault.resource} shown twice`
     case 'relist':
       return `watches of ${fault.resource} expired in step ${fault.step}`
     case 'unseen':

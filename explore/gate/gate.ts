@@ -24,7 +24,7 @@ import { Traffic } from './traffic.ts'
 import type { Exchange } from './traffic.ts'
 import { createUpstream } from './upstream.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
-import { WatchRelay } from './watch-relay.ts'
+import { shownNow, WatchRelay } from './watch-relay.ts'
 
 const mostBodyBytes = 16 * 1024 * 1024
 /** Headers of one connection, and those that ask for encodings that the gate does not read. */
@@ -386,7 +386,8 @@ export class Gate {
     const relay = new WatchRelay({
       clock: this.#options.clock,
       hasInitialEvents: url.searchParams.get('sendInitialEvents') === 'true',
-      fateOf: () => (isQuiet(target) ? 'show' : this.#interference.fateOfEvent(target.resource)),
+      fateOf: () =>
+        isQuiet(target) ? shownNow : this.#interference.fateOfEvent(target.resource),
       onShown: () => {
         if (isQuiet(target)) return
         this.#traffic.events.push({ ...this.#moment(), resource: target.resource })

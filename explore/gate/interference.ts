@@ -82,11 +82,16 @@ export class Interference {
 
   fateOfEvent(resource: string): EventFate {
     let notBeforeMs = this.#oldUntilMs
+    let times = 1
     for (const fault of this.#faults) {
       if (!('resource' in fault) || fault.resource !== resource) continue
       if (fault.kind === 'late-events') {
         this.#fired.add(fault)
         notBeforeMs = Math.max(notBeforeMs, this.#clock.now() + fault.ms)
+      }
+      if (fault.kind === 'repeat-events') {
+        this.#fired.add(fault)
+        times = 2
       }
       if (fault.kind === 'relist' && fault.step === this.step && !this.#fired.has(fault)) {
         this.#fired.add(fault)
@@ -97,7 +102,7 @@ export class Interference {
         return 'drop'
       }
     }
-    return notBeforeMs > this.#clock.now() ? { notBeforeMs } : 'show'
+    return { notBeforeMs, times }
   }
 
   /** The step has come to rest: whether watches end now that have hidden what happened. */

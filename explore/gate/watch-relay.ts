@@ -4,7 +4,15 @@ import type { Clock } from '../../components/component-base/clock.ts'
 import type { ResponseSink } from '../../components/component-base/http.ts'
 
 /** What to do with the next event: `drop` hides it and all that follow until the watch is expired. */
-export type EventFate = 'show' | 'drop' | 'expire' | { readonly notBeforeMs: number }
+export type EventFate = 'drop' | 'expire' | ShownEvent
+
+export interface ShownEvent {
+  readonly notBeforeMs: number
+  /** How often it is shown. */
+  readonly times: number
+}
+
+export const shownNow: ShownEvent = { notBeforeMs: 0, times: 1 }
 
 export interface WatchRelayOptions {
   readonly clock: Pick<Clock, 'now' | 'after'>
@@ -30,7 +38,7 @@ const expired = {
 export class WatchRelay {
   readonly #options: WatchRelayOptions
   readonly #ended = Promise.withResolvers<void>()
-  readonly #waiting: { readonly line: string; readonly notBeforeMs: number }[] = []
+  readonly #waiting: (ShownEvent & { readonly line: string })[] = []
   #sink: ResponseSink | undefined
   #isInitial: boolean
   #isBlind = false
@@ -94,11 +102,11 @@ export class WatchRelay {
     const fate = this.#isBlind ? 'drop' : this.#options.fateOf()
     if (fate === 'drop') this.#isBlind = true
     else if (fate === 'expire') this.expire()
-    else this.#later(line, fate === 'show' ? 0 : fate.notBeforeMs)
+    else this.#later(line, fate)
   }
 
-  #later(line: string, notBeforeMs: number): void {
-    this.#waiting.push({ line, notBeforeMs })
+  #later(line: string, fate: ShownEvent): void {
+    this.#waiting.push({ line, ...fate })
     if (this.#waiting.length === 1) this.#release()
   }
 
@@ -113,7 +121,7 @@ export class WatchRelay {
         this.#cancel = clock.after(waitMs, () => this.#release())
         return
       }
-      this.#write(next.line)
+      for (let times = 0; times < next.times; times += 1) this.#write(next.line)
       this.#waiting.shift()
       this.#options.onShown()
     }

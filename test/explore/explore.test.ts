@@ -41,7 +41,7 @@ async function explored(
 }
 
 it('finds nothing in a controller that survives every plan, on two clusters at once', async () => {
-  const kinds: PlanKind[] = ['kill', 'lost-answer', 'relist', 'unseen']
+  const kinds: PlanKind[] = ['kill', 'lost-answer', 'repeat', 'relist', 'unseen']
   const { results, unfit } = await explored({}, kinds, { jobs: 2 })
   expect(unfit).toEqual([])
   expect(new Set(results.map(({ plan }) => plan.kind))).toEqual(new Set(kinds))
@@ -67,6 +67,14 @@ it('finds the object that a killed controller makes twice, and finds it again fr
   expect(replayed.lines.at(-1)).toBe(twice)
   const mended = await replay({ ...again, controller: tinyController() })
   expect(mended.lines.at(-1)).toBe('nothing was found')
+})
+
+it('finds what counts on seeing each event once', async () => {
+  const { results } = await explored({ makesTwice: true }, ['repeat'])
+  const [first] = results.filter(({ outcome }) => outcome === 'found')
+  expect(first?.plan.faults).toEqual([{ kind: 'repeat-events', resource: 'configmaps' }])
+  const twice = 'after step 1: Secret default/app-a-* was made twice'
+  expect(first?.findings.map(describeFinding)).toEqual([twice])
 })
 
 it('says that a controller never comes to rest', async () => {
