@@ -86,9 +86,11 @@ export const volumesStory = {
     await sleep('40s')
     await apply(database(2))
     await eventually(async () => {
-      const pods = await client.list({ kind: 'Pod' })
-      if (pods.filter(({ status }) => status.phase === 'Running').length < 2)
-        throw new Error('a pod does not run yet')
+      const [set] = await client.list({ kind: 'StatefulSet' })
+      const { observedGeneration, replicas, readyReplicas } = set?.['status'] ?? {}
+      const isSeen = observedGeneration === set?.metadata?.generation
+      if (!isSeen || replicas !== 2 || readyReplicas !== 2)
+        throw new Error('its two pods are not ready yet')
     })
     await eventually(async () => {
       await client.delete({ kind: 'StatefulSet', name: 'db' }).catch(() => {})
