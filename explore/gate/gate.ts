@@ -386,8 +386,7 @@ export class Gate {
     const relay = new WatchRelay({
       clock: this.#options.clock,
       hasInitialEvents: url.searchParams.get('sendInitialEvents') === 'true',
-      fateOf: () =>
-        isQuiet(target) ? shownNow : this.#interference.fateOfEvent(target.resource),
+      fateOf: () => (isQuiet(target) ? shownNow : this.#interference.fateOfEvent(target.resource)),
       onShown: () => {
         if (isQuiet(target)) return
         this.#traffic.events.push({ ...this.#moment(), resource: target.resource })
