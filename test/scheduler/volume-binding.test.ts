@@ -113,6 +113,27 @@ describe('a claim that waits for its first consumer', () => {
     )
   })
 
+  test('has no other pod bound beside it, when it has come after a bound one of its name that the cache still shows', async () => {
+    const recorded = await started({ claims: [claim('c', { className: 'local' })] })
+    await add(podWithClaim('p', 'c'))
+    expect(nodeOf('p')).toBe('n1')
+    const bound = claimNow('c')
+    let isMadeAnew = true
+    harness.cluster.react('get', 'persistentvolumeclaims', () =>
+      isMadeAnew && bound !== undefined
+        ? { ...bound, metadata: { ...bound.metadata, uid: 'another' } }
+        : undefined,
+    )
+    await add(podWithClaim('q', 'c'))
+    expect(nodeOf('q')).toBeUndefined()
+    expect(recorded.at(-1)).toBe(
+      'q FailedScheduling: running PreBind plugin "VolumeBinding": pvc "default/c" was made anew',
+    )
+    isMadeAnew = false
+    await harness.step(60_000)
+    expect(nodeOf('q')).toBe('n1')
+  })
+
   test.each(['Conflict', 'TooManyRequests', 'InternalError'] as const)(
     'is bound in the end though the server answers %s to some writes',
     async (reason) => {

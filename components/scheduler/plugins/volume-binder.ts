@@ -1,5 +1,5 @@
 /** VolumeBinder: writes what a pod's claims were promised, and waits until they are bound (upstream: volumebinding/binder.go BindPodVolumes). */
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts'
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts'
 import { referenceToClaim } from '../../api/volume-binding.ts'
 import type { VolumeKeys } from '../../api/volume-binding.ts'
 import type { Informer } from '../../client/informer.ts'
@@ -11,6 +11,11 @@ import { isFullyBound } from './volume-plan.ts'
 import type { VolumePlan } from './volume-plan.ts'
 
 export interface VolumeBinder {
+  /**
+   * Rejects when one of these claims is not the pod's any more, but one that has come after it under its name. Upstream relies on its cache: a
+   * scheduler that was cut off would bind the pod beside a claim that waits for its first consumer, for good.
+   */
+  confirm(claims: readonly PersistentVolumeClaim[], pod: Pod): Promise<void>
   /** Resolves once every claim is bound. Rejects when a write fails, a claim cannot be bound on the node, or time is up. */
   bind(plan: VolumePlan, nodeName: string, signal: AbortSignal): Promise<void>
 }
@@ -63,6 +68,10 @@ export function createVolumeBinder(options: VolumeBinderOptions): VolumeBinder {
     return false
   }
   return {
+    confirm: async (bound, pod) => {
+      const { resourceVersion = '' } = pod.metadata
+      await Promise.all(bound.map((claim) => confirm(options, claim, resourceVersion)))
+    },
     bind: async (plan, nodeName, signal) => {
       const awaited = await write(options, plan, nodeName)
       const untilMs = clock.now() + timeoutMs
@@ -93,6 +102,16 @@ export function createVolumeBinder(options: VolumeBinderOptions): VolumeBinder {
       }
     },
   }
+}
+
+async function confirm(
+  { claimClient }: VolumeBinderOptions,
+  { metadata }: PersistentVolumeClaim,
+  resourceVersion: string,
+): Promise<void> {
+  const { namespace = '', name = '' } = metadata
+  const { metadata: now } = await claimClient.get({ namespace, name }, { resourceVersion })
+  if (now.uid !== metadata.uid) throw new Error(`pvc "${namespace}/${name}" was made anew`)
 }
 
 /** The volumes are reserved for their claims first; then provisioners are asked for the others. */

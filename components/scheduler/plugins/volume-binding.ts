@@ -17,7 +17,7 @@ import type { RegisteredEvent } from '../cluster-event.ts'
 import type { PluginArguments } from '../configuration/plugin-arguments.ts'
 import type { Handle, PluginWith, Rejection } from '../plugin.ts'
 import type { PodInfo } from '../pod-info.ts'
-import { claimsOf, usesClaim, volumeCaches } from './pod-volumes.ts'
+import { claimsOf, classOf, usesClaim, volumeCaches } from './pod-volumes.ts'
 import { createVolumeBinder } from './volume-binder.ts'
 import { planVolumes, sortClaims, volumeReasons } from './volume-plan.ts'
 import type { PlanCaches, Promised, SortedClaims, VolumePlan } from './volume-plan.ts'
@@ -115,12 +115,16 @@ export function volumeBinding(
     reserve(pod, node) {
       const claims = sortedClaims(caches, pod)
       if (claims === undefined || 'reasons' in claims) return claims
-      if (claims.waiting.length === 0) return undefined
+      const consumed = claims.bound.filter(
+        (claim) => classOf(caches, claim)?.volumeBindingMode === 'WaitForFirstConsumer',
+      )
+      if (claims.waiting.length === 0 && consumed.length === 0) return undefined
       const plan = planVolumes(caches, claims, { node, promised, keys })
       if ('reason' in plan) return reject(plan.reason)
       const release = promised.keep(plan, node.name)
       return {
         preBind: async (signal) => {
+          await binder.confirm(consumed, pod.pod)
           await binder.bind(plan, node.name, signal)
           // The caches show the bindings now.
           release()
