@@ -247,7 +247,7 @@ export function podStatusOf(input: PodStatusInput): PodStatus {
     hostIP: hostIp,
     hostIPs: [{ ip: hostIp }],
     ...(podIp === undefined ? {} : { podIP: podIp, podIPs: [{ ip: podIp }] }),
-    startTime: pod.status?.startTime ?? timestamp(input.startedMs),
+    startTime: input.previous?.startTime ?? pod.status?.startTime ?? timestamp(input.startedMs),
     ...(initStatuses.length === 0 ? {} : { initContainerStatuses: initStatuses }),
     containerStatuses: statuses('main'),
     ...(ephemeralStatuses.length === 0 ? {} : { ephemeralContainerStatuses: ephemeralStatuses }),

@@ -92,6 +92,19 @@ describe('a plain pod', () => {
     expect(conditionOf(run.last, 'Ready')).toBe('True')
   })
 
+  test('that the agent has reported keeps its start, though the server shows an older report', async () => {
+    const run = await runPod(pod('web'))
+    const { startTime } = run.last
+    await run.change((changed) => {
+      changed.status = { ...structuredClone(run.last), startTime: '2024-01-01T00:00:00Z' }
+      changed.metadata.labels = { changed: 'yes' }
+    })
+    await run.change((changed) => {
+      for (const condition of changed.status?.conditions ?? []) condition.status = 'False'
+    })
+    expect(run.last.startTime).toBe(startTime)
+  })
+
   test('on the host network has the address of the node', async () => {
     const run = await runPod(pod('host', { hostNetwork: true }))
     expect(run.last.podIP).toBe('127.0.0.1')
