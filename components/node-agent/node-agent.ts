@@ -245,8 +245,8 @@ async function createAgent(context: Context): Promise<Agent> {
     clock: systemClock,
     log,
   })
-  const faulty = { host: machine, runtime, changed: wakeAll }
-  const { host } = followNodeFaults(context.commands, faulty)
+  const faulty = { host: machine, runtime, files, folder: rootDir, changed: wakeAll }
+  const { host } = await followNodeFaults(context.commands, faulty)
   const server = await serverOf(context, settings, () => running)
   const devices = createDevicePlugins({
     folder: join(rootDir, 'device-plugins'),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Lease } from '../../components/api/generated/types.ts'
+import type { Lease, Node } from '../../components/api/generated/types.ts'
 import { startCluster } from '../../library/start-cluster.ts'
 import type { Cluster } from '../../library/types.ts'
 
@@ -59,6 +59,27 @@ describe('faults of an embedded cluster', () => {
     const status = (await cluster.faults.list()).find(({ name }) => name === 'one-way')
     expect(status?.ended).toBe('time')
     expect(status?.fired).toBeGreaterThan(0)
+  })
+
+  it('reboot a machine once: its agent that is killed later shows no boot but the last', async () => {
+    const node = await cluster.admin.get<Node>({ kind: 'Node', name: 'node-2' })
+    const before = node.status?.nodeInfo?.bootID
+    const stop = new AbortController()
+    const seen: string[] = []
+    const watching = (async () => {
+      const nodes = cluster.admin.watch<Node>({ kind: 'Node' }, { signal: stop.signal })
+      for await (const { object } of nodes)
+        if (object.metadata?.name === 'node-2') seen.push(object.status?.nodeInfo?.bootID ?? '')
+    })()
+    await cluster.faults.add({ kind: 'node', fault: { node: 'node-2', is: 'rebooted' } })
+    await cluster.clock.advance('20s')
+    await cluster.faults.add({ kind: 'process', fault: { part: 'node-2', action: 'kill' } })
+    await cluster.clock.advance('20s')
+    stop.abort()
+    await watching
+    const since = seen.slice(seen.findIndex((boot) => boot !== before))
+    expect(since).not.toContain(before)
+    expect(new Set(since).size).toBe(1)
   })
 
   it.each(['memory-pressure', 'disk-pressure', 'pid-pressure'] as const)(
