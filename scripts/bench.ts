@@ -1,7 +1,8 @@
 /**
  * `npm run bench`: the API server beside a bare HTTP/2 server that moves the same bytes, in the same run. Ratios are what
  * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,etcd,create-cost,
- * up,workloads,scale,embedded,lab,console.
+ * up,workloads,scale,embedded,lab,console. BENCH_OBJECTS (100000) is how many the larger store of writes has, BENCH_WATCHERS (1000) how many
+ * watch in fan-out, with an event each BENCH_EVERY_MS (20).
  * Draws the charts of docs/performance.md for which it has all rows; BENCH_CHARTS is another folder for them.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -1,13 +1,14 @@
-/** A thousand watchers and fifty events a second: how late each delivery is, and whether it gets later. */
+/** A thousand watchers, or BENCH_WATCHERS, and fifty events a second: how late each delivery is, and whether it gets later. */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerOf, exchange, openSession, type Endpoint } from './load.ts'
+import { usage } from './process.ts'
 import { quantile, type Row } from './rows.ts'
 import type { World } from './world.ts'
 
-const watchers = 1000
-const connections = 10
-const everyMs = 20
+const watchers = Number(process.env['BENCH_WATCHERS'] ?? '1000')
+const connections = Math.ceil(watchers / 100)
+const everyMs = Number(process.env['BENCH_EVERY_MS'] ?? '20')
 const mark = Buffer.from('"seq":"')
 const maps = '/api/v1/namespaces/default/configmaps'
 
@@ -19,7 +20,7 @@ interface Lateness {
   readonly missing: number
 }
 
-/** Sends `events` events, one each 20 ms, whatever has arrived by then. */
+/** Sends `events` events, one each `everyMs`, whatever has arrived by then. */
 async function measure(
   endpoint: Endpoint,
   options: { path: string; events: number; fire: (sequence: number) => Promise<unknown> },
@@ -102,6 +103,7 @@ export async function measureFanOut(world: World, durationMs: number): Promise<R
       return exchange(bareSession, { method: 'POST', path: '/frame', body })
     },
   })
+  const { peakMb } = usage(server.pid)
   session.close()
   bareSession.close()
   await Promise.all([server.stop(), bare.stop()])
@@ -109,6 +111,7 @@ export async function measureFanOut(world: World, durationMs: number): Promise<R
     `p50 ${p50.toFixed(0)}, p99 ${p99.toFixed(0)} ms`
   const note = [
     `${events} events of ${object.length} bytes`,
+    `at most ${peakMb.toFixed(0)} MB resident`,
     `p99 of the last third ${ours.growth.toFixed(1)} times that of the first`,
     ...(ours.missing > 0 ? [`${ours.missing} deliveries missing`] : []),
   ].join(', ')

@@ -2,13 +2,14 @@
 import { filledNamespace, filledPath, fillStore, nameOf } from './filled-store.ts'
 import { load, type Endpoint, type LoadResult, type Request } from './load.ts'
 import { podManifest } from './pod.ts'
-import { settled } from './process.ts'
+import { settled, usage } from './process.ts'
 import { plainRow, rateRow, type Row } from './rows.ts'
 import type { World } from './world.ts'
 
 const shape = { connections: 8, streams: 8 }
 /** Patches go to so many objects in turn, so that few meet. */
 const patchedObjects = 500
+const sizes = [1000, Number(process.env['BENCH_OBJECTS'] ?? '100000')] as const
 
 interface Operation {
   readonly name: string
@@ -94,12 +95,13 @@ async function run(
 export async function measureWrites(world: World, durationMs: number): Promise<Row[]> {
   const rows: Row[] = []
   const results = new Map<string, LoadResult[]>()
-  const sizes = [1000, 100_000]
   for (const size of sizes) {
     const storeName = `writes-${size}.db`
     await fillStore(world, storeName, size)
     const server = await world.startServer(storeName)
     await settled(server.pid)
+    const resident = `${usage(server.pid).residentMb.toFixed(0)} MB`
+    rows.push(plainRow(`resident after a start on ${size} objects`, resident))
     for (const operation of operations()) {
       const result = await run(server.endpoint, operation, durationMs)
       results.set(operation.name, [...(results.get(operation.name) ?? []), result])
