@@ -11,7 +11,7 @@ export const simulationSoak: Part = {
     let runs = 0
     let commits = 0
     while (Date.now() < until)
-      for (const story of stories) {
+      for (const story of Object.values(stories)) {
         const [run] = await simulate({ ...story, seed: (seed * 10_000 + runs) % 2 ** 32 })
         commits += run?.commits ?? 0
         runs += 1

@@ -1,4 +1,4 @@
-/** The stories of the soak's simulations, one after the other. */
+/** The stories of simulations, by name. */
 import type { SimulationOptions } from '../../library/index.ts'
 import { deploymentStory } from './deployment-story.ts'
 import { jobsStory } from './jobs-story.ts'
@@ -10,14 +10,14 @@ import { servicesStory } from './services-story.ts'
 import { volumesStory } from './volumes-story.ts'
 import { workloadsStory } from './workloads-story.ts'
 
-export const stories: readonly SimulationOptions[] = [
-  deploymentStory,
-  workloadsStory,
-  nodesStory,
-  namespaceStory,
-  servicesStory,
-  ownersStory,
-  priorityStory,
-  jobsStory,
-  volumesStory,
-]
+export const stories: Readonly<Record<string, SimulationOptions>> = {
+  deployment: deploymentStory,
+  workloads: workloadsStory,
+  nodes: nodesStory,
+  namespace: namespaceStory,
+  services: servicesStory,
+  owners: ownersStory,
+  priority: priorityStory,
+  jobs: jobsStory,
+  volumes: volumesStory,
+}
