@@ -98,7 +98,7 @@ export async function measureWrites(world: World, durationMs: number): Promise<R
   for (const size of sizes) {
     const storeName = `writes-${size}.db`
     await fillStore(world, storeName, size)
-    const server = await world.startServer(storeName)
+    const server = await world.startServer(storeName, ['--quota-backend-bytes=-1'])
     await settled(server.pid)
     const resident = `${usage(server.pid).residentMb.toFixed(0)} MB`
     rows.push(plainRow(`resident after a start on ${size} objects`, resident))
