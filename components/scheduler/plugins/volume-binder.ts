@@ -1,5 +1,5 @@
 /** VolumeBinder: writes what a pod's claims were promised, and waits until they are bound (upstream: volumebinding/binder.go BindPodVolumes). */
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts'
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts'
 import { referenceToClaim } from '../../api/volume-binding.ts'
 import type { VolumeKeys } from '../../api/volume-binding.ts'
 import type { Informer } from '../../client/informer.ts'
@@ -15,7 +15,7 @@ export interface VolumeBinder {
    * Rejects when one of these claims is not the pod's any more, but one that has come after it under its name. Upstream relies on its cache: a
    * scheduler that was cut off would bind the pod beside a claim that waits for its first consumer, for good.
    */
-  confirm(claims: readonly PersistentVolumeClaim[], pod: Pod): Promise<void>
+  confirm(claims: readonly PersistentVolumeClaim[]): Promise<void>
   /** Resolves once every claim is bound. Rejects when a write fails, a claim cannot be bound on the node, or time is up. */
   bind(plan: VolumePlan, nodeName: string, signal: AbortSignal): Promise<void>
 }
@@ -68,9 +68,8 @@ export function createVolumeBinder(options: VolumeBinderOptions): VolumeBinder {
     return false
   }
   return {
-    confirm: async (bound, pod) => {
-      const { resourceVersion = '' } = pod.metadata
-      await Promise.all(bound.map((claim) => confirm(options, claim, resourceVersion)))
+    confirm: async (bound) => {
+      await Promise.all(bound.map((claim) => confirm(options, claim)))
     },
     bind: async (plan, nodeName, signal) => {
       const awaited = await write(options, plan, nodeName)
@@ -107,10 +106,9 @@ export function createVolumeBinder(options: VolumeBinderOptions): VolumeBinder {
 async function confirm(
   { claimClient }: VolumeBinderOptions,
   { metadata }: PersistentVolumeClaim,
-  resourceVersion: string,
 ): Promise<void> {
   const { namespace = '', name = '' } = metadata
-  const { metadata: now } = await claimClient.get({ namespace, name }, { resourceVersion })
+  const { metadata: now } = await claimClient.get({ namespace, name })
   if (now.uid !== metadata.uid) throw new Error(`pvc "${namespace}/${name}" was made anew`)
 }
 

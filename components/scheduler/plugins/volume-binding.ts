@@ -124,7 +124,7 @@ export function volumeBinding(
       const release = promised.keep(plan, node.name)
       return {
         preBind: async (signal) => {
-          await binder.confirm(consumed, pod.pod)
+          await binder.confirm(consumed)
           await binder.bind(plan, node.name, signal)
           // The caches show the bindings now.
           release()
