@@ -187,7 +187,7 @@ test('links of README.md and of what it leads to lead to files that are in the p
   const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,
     encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: 'pipe',
     env: {
       ...process.env,
       NODE_DISABLE_COMPILE_CACHE: '1',
