@@ -1,7 +1,4 @@
 /** Simulations: a whole cluster whose history follows from a seed, and what they find. */
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { simulate, SimulationError } from '../../library/index.ts'
 import type { SimulationContext, SimulationOptions } from '../../library/index.ts'
@@ -86,22 +83,6 @@ describe('a simulation', { timeout: 1_200_000 }, () => {
     const runs = await simulate({ ...deploymentStory, for: '1m', seeds: 40 })
     expect(runs).toHaveLength(40)
     expect(new Set(runs.map(({ hash }) => hash)).size).toBe(40)
-  })
-
-  it('gives the same histories in another process, elsewhere on the earth', async () => {
-    const script = join(import.meta.dirname, '../../scripts/histories.ts')
-    const historiesAt = async (TZ: string, threads: string): Promise<string[]> => {
-      const env = { ...process.env, NODE_OPTIONS: '', TZ, UV_THREADPOOL_SIZE: threads }
-      const args = ['--no-warnings', script]
-      const { stdout } = await promisify(execFile)(process.execPath, args, { env })
-      return stdout.trimEnd().split('\n')
-    }
-    const [here, there] = await Promise.all([
-      historiesAt('UTC', '4'),
-      historiesAt('Asia/Tokyo', '1'),
-    ])
-    expect(new Set(here).size).toBe(6)
-    expect(there).toEqual(here)
   })
 
   it('finds what a lost answer does to a forgetful controller, and needs one fault for it', async () => {
