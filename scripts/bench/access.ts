@@ -14,10 +14,10 @@ import { startReviewRemote } from '../../test/support/review-remote.ts'
 import { startIssuerHost } from '../../test/support/token-issuer.ts'
 import { measureDecisions } from './decisions.ts'
 import { exchange, openLoad, openSession, type Endpoint, type SteadyLoad } from './load.ts'
-import { podManifest } from './pod.ts'
+import { podManifest, podsPath } from './pod.ts'
 import { processorUs } from './process.ts'
 import { quantile, type Row } from './rows.ts'
-import { podsPath, type Running, type World } from './world.ts'
+import { type Running, type World } from './world.ts'
 
 const shape = { connections: 8, streams: 8 }
 const rounds = 9

@@ -6,11 +6,11 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { etcdProgram, startEtcd } from './etcd-process.ts'
-import { openLoad, type Request } from './load.ts'
-import { podManifest } from './pod.ts'
+import { openLoad } from './load.ts'
+import { podCreates } from './pod.ts'
 import { mainThreadUs, processorUs } from './process.ts'
 import { plainRow, quantile, type Row } from './rows.ts'
-import { podsPath, type Running, type World } from './world.ts'
+import type { Running, World } from './world.ts'
 
 /** Creates before the first measurement: the path of a create is long, and is compiled while it runs. */
 const warmUp = 16_000
@@ -30,12 +30,7 @@ interface Candidate {
   readonly costs: Cost[]
 }
 
-let count = 0
-
-function newPod(): Request {
-  const body = Buffer.from(JSON.stringify(podManifest(`pod-${(count += 1)}`)))
-  return { method: 'POST', path: podsPath, body }
-}
+const newPod = podCreates()
 
 async function costOf({ server }: Candidate, requests: number): Promise<Cost> {
   const { pid, allocatedBytes, endpoint } = server

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { etcdProgram, startEtcd } from './etcd-process.ts'
 import { answerOf, exchange, openLoad, openSession, type SteadyLoad } from './load.ts'
-import { podManifest } from './pod.ts'
+import { podManifest, podsPath } from './pod.ts'
 import { processorUs, settled } from './process.ts'
 import { plainRow, quantile, type Row } from './rows.ts'
-import { podsPath, type Running, type World } from './world.ts'
+import { type Running, type World } from './world.ts'
 
 const servers = 3
 /** To one server. */

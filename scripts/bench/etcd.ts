@@ -4,9 +4,9 @@ import { performance } from 'node:perf_hooks'
 import { existsSync } from 'node:fs'
 import { etcdProgram, startEtcd } from './etcd-process.ts'
 import { answerOf, exchange, load, openSession, type Endpoint, type Request } from './load.ts'
-import { podManifest } from './pod.ts'
+import { podCreates, podsPath } from './pod.ts'
 import { plainRow, quantile, rateRow, type Row } from './rows.ts'
-import { podsPath, type World } from './world.ts'
+import { type World } from './world.ts'
 
 /** Watched writes, one after the other. */
 const watchedWrites = 300
@@ -46,12 +46,7 @@ async function delays(
 export async function measureEtcd(world: World, durationMs: number): Promise<Row[]> {
   if (!existsSync(etcdProgram))
     return [plainRow('etcd', '', `not measured: there is no ${etcdProgram}`)]
-  let count = 0
-  const newPod = (): Request => ({
-    method: 'POST',
-    path: podsPath,
-    body: Buffer.from(JSON.stringify(podManifest(`pod-${(count += 1)}`))),
-  })
+  const newPod = podCreates()
   const etcd = await startEtcd(world.file('etcd'))
   const server = await world.startServer('', [`--store=etcd:${etcd.url}`])
   const bare = await world.startBare(etcd.url)

@@ -4,7 +4,8 @@ import { performance } from 'node:perf_hooks'
 
 export interface Endpoint {
   readonly origin: string
-  readonly ca: Buffer
+  /** Without one, the server's certificate is not verified. */
+  readonly ca?: Buffer | undefined
   /** A client certificate; without one, the token identifies the client. */
   readonly cert?: Buffer | string
   readonly key?: Buffer | string
@@ -15,7 +16,7 @@ export interface Endpoint {
 
 export function openSession(endpoint: Endpoint): ClientHttp2Session {
   const session = connect(endpoint.origin, {
-    ca: endpoint.ca,
+    ...(endpoint.ca === undefined ? { rejectUnauthorized: false } : { ca: endpoint.ca }),
     ...(endpoint.cert === undefined ? {} : { cert: endpoint.cert, key: endpoint.key }),
     settings: { initialWindowSize: 16 * 1024 * 1024 },
   })
@@ -25,7 +26,7 @@ export function openSession(endpoint: Endpoint): ClientHttp2Session {
 }
 
 export interface Request {
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly body?: Buffer
   /** Default: JSON. */
@@ -34,10 +35,19 @@ export interface Request {
   readonly ignored?: string | undefined
 }
 
+/** The header that carries the endpoint's token, if it has one. */
+export function authorizationOf({ token }: { readonly token?: string | undefined }) {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` }
+}
+
 /** The body of a get. */
-export async function answerOf(session: ClientHttp2Session, path: string): Promise<Buffer> {
+export async function answerOf(
+  session: ClientHttp2Session,
+  path: string,
+  token?: string,
+): Promise<Buffer> {
   const chunks: Buffer[] = []
-  const stream = session.request({ ':path': path })
+  const stream = session.request({ ':path': path, ...authorizationOf({ token }) })
   for await (const chunk of stream) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
 }
@@ -55,7 +65,7 @@ export async function exchange(
       ...(request.ignored === undefined
         ? {}
         : { 'x-ignored': request.ignored, [sensitiveHeaders]: ['x-ignored'] }),
-      ...(request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }),
+      ...authorizationOf(request),
       ...(request.body === undefined
         ? {}
         : { 'content-type': request.contentType ?? 'application/json' }),
@@ -79,6 +89,17 @@ export interface LoadResult {
   readonly requests: number
   readonly p50Ms: number
   readonly p99Ms: number
+  readonly p999Ms: number
+}
+
+export interface LoadOptions {
+  readonly connections: number
+  /** Requests in flight on each connection. */
+  readonly streams: number
+  readonly durationMs: number
+  /** What every request is to be answered with. */
+  readonly status: number
+  readonly next: () => Request
 }
 
 export interface SteadyLoad {
@@ -88,10 +109,7 @@ export interface SteadyLoad {
 }
 
 /** Load over connections that stay open, so that what comes in small portions does not pay for handshakes. */
-export function openLoad(
-  endpoint: Endpoint,
-  options: { connections: number; streams: number; status: number; next: () => Request },
-): SteadyLoad {
+export function openLoad(endpoint: Endpoint, options: Omit<LoadOptions, 'durationMs'>): SteadyLoad {
   const sessions = Array.from({ length: options.connections }, () => openSession(endpoint))
   return {
     async run(requests) {
@@ -118,16 +136,7 @@ export function openLoad(
 }
 
 /** Runs `next` over and over until `durationMs` has passed. Throws on an unexpected status. */
-export async function load(
-  endpoint: Endpoint,
-  options: {
-    connections: number
-    streams: number
-    durationMs: number
-    status: number
-    next: () => Request
-  },
-): Promise<LoadResult> {
+export async function load(endpoint: Endpoint, options: LoadOptions): Promise<LoadResult> {
   const sessions = Array.from({ length: options.connections }, () => openSession(endpoint))
   const times: number[] = []
   const startedAt = performance.now()
@@ -158,5 +167,6 @@ export async function load(
     requests: times.length,
     p50Ms: times[Math.floor(times.length * 0.5)] ?? 0,
     p99Ms: times[Math.floor(times.length * 0.99)] ?? 0,
+    p999Ms: times[Math.floor(times.length * 0.999)] ?? 0,
   }
 }

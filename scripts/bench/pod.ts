@@ -1,4 +1,16 @@
 /** A Pod of 3.7 KB as it is stored: the unit in which the bench moves bytes. */
+import type { Request } from './load.ts'
+
+export const podsPath = '/api/v1/namespaces/default/pods'
+
+/** Creates of pods whose names count up. */
+export function podCreates(prefix = 'pod'): () => Request {
+  let count = 0
+  return () => {
+    const body = Buffer.from(JSON.stringify(podManifest(`${prefix}-${(count += 1)}`)))
+    return { method: 'POST', path: podsPath, body }
+  }
+}
 
 function container(index: number) {
   return {

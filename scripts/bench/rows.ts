@@ -6,6 +6,8 @@ export interface Row {
   readonly name: string
   readonly skiff: string
   readonly bare: string
+  /** Of the server that BENCH_PEER names. */
+  readonly peer?: string
   readonly ratio: string
   readonly note: string
 }
@@ -59,15 +61,26 @@ export async function timed(work: () => Promise<unknown>, times = 5): Promise<nu
 }
 
 export function printRows(rows: readonly Row[]): void {
-  const head: Row = { name: 'what', skiff: 'skiff', bare: 'bare', ratio: 'ratio', note: '' }
-  const columns = ['name', 'skiff', 'bare', 'ratio', 'note'] as const
+  const hasPeer = rows.some(({ peer }) => peer !== undefined)
+  const head: Row = {
+    ...{ name: 'what', skiff: 'skiff', bare: 'bare', ratio: 'ratio', note: '' },
+    ...(hasPeer ? { peer: 'peer' } : {}),
+  }
+  const columns = [
+    'name',
+    'skiff',
+    'bare',
+    'ratio',
+    ...(hasPeer ? ['peer'] : []),
+    'note',
+  ] as (keyof Row)[]
   const widths = columns.map((column) =>
-    Math.max(...[head, ...rows].map((row) => row[column].length)),
+    Math.max(...[head, ...rows].map((row) => (row[column] ?? '').length)),
   )
   for (const row of [head, ...rows]) {
     console.log(
       columns
-        .map((column, at) => row[column].padEnd(widths[at] ?? 0))
+        .map((column, at) => (row[column] ?? '').padEnd(widths[at] ?? 0))
         .join('  ')
         .trimEnd(),
     )

@@ -6,15 +6,15 @@ import { clientProfile } from '../../certs/profiles.ts'
 import { writePki } from '../../certs/pki-files.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { benchFolder, removeBenchFolder } from './leave-nothing.ts'
-import { answerOf, exchange, openSession, type Endpoint } from './load.ts'
-import { podManifest } from './pod.ts'
+import { answerOf, exchange, openSession } from './load.ts'
+import type { Subject } from './measured-load.ts'
+import { peerOf, type Peer } from './peer.ts'
+import { podManifest, podsPath } from './pod.ts'
 import { serve, type Served } from './process.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-export interface Running {
-  readonly endpoint: Endpoint
-  readonly pid: number
+export interface Running extends Subject {
   /** What its main thread has allocated on the JavaScript heap until its last collection. */
   allocatedBytes(): number
   stop(): Promise<void>
@@ -22,6 +22,8 @@ export interface Running {
 
 export interface World {
   readonly root: string
+  /** The server that BENCH_PEER names. */
+  readonly peer: Peer | undefined
   /** The bytes of a Pod as the API answers with it. */
   readonly pod: Buffer
   /** A path in the folder. */
@@ -35,8 +37,6 @@ export interface World {
   /** Stops everything and removes the folder. */
   close(): Promise<void>
 }
-
-export const podsPath = '/api/v1/namespaces/default/pods'
 
 /** Flags of an API server whose certificates and store lie in the folder. */
 function serverFlags(file: (name: string) => string, storeName: string): string[] {
@@ -66,6 +66,7 @@ async function storedPod(server: Running): Promise<Buffer> {
 }
 
 export async function createWorld(): Promise<World> {
+  const peer = peerOf(process.env['BENCH_PEER'])
   const folder = benchFolder()
   const file = (name: string): string => join(folder, name)
   const running: Served[] = []
@@ -92,6 +93,7 @@ export async function createWorld(): Promise<World> {
   const close = async (): Promise<void> => {
     await Promise.all(running.map((one) => one.stop()))
     removeBenchFolder(folder)
+    await peer?.clear()
   }
   try {
     const pod = await storedPod(await startServer('first.db'))
@@ -99,6 +101,7 @@ export async function createWorld(): Promise<World> {
     const bareArgs = [file('apiserver.crt'), file('apiserver.key'), file('pod.json')]
     return {
       root,
+      peer,
       pod,
       file,
       credentialFor: (user) => {
