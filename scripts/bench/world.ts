@@ -1,5 +1,5 @@
 /** What the benches share: a folder with certificates, API servers on stores in it, a bare server, and a Pod as it is stored. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createPki, issue } from '../../certs/pki.ts'
 import { clientProfile } from '../../certs/profiles.ts'
@@ -39,15 +39,15 @@ export interface World {
 }
 
 /** Flags of an API server whose certificates and store lie in the folder. */
-function serverFlags(file: (name: string) => string, storeName: string): string[] {
+function serverFlags(file: World['file'], storeName: string): string[] {
   return [
     '--secure-port=0',
     `--store=sqlite:${file(storeName)}`,
-    `--tls-cert-file=${file('apiserver.crt')}`,
-    `--tls-private-key-file=${file('apiserver.key')}`,
-    `--client-ca-file=${file('ca.crt')}`,
-    `--service-account-key-file=${file('sa.pub')}`,
-    `--service-account-signing-key-file=${file('sa.key')}`,
+    `--tls-cert-file=${file('pki/apiserver.crt')}`,
+    `--tls-private-key-file=${file('pki/apiserver.key')}`,
+    `--client-ca-file=${file('pki/ca.crt')}`,
+    `--service-account-key-file=${file('pki/sa.pub')}`,
+    `--service-account-signing-key-file=${file('pki/sa.key')}`,
     '--authorization-mode=Node,RBAC',
     '--disable-admission-plugins=ServiceAccount',
   ]
@@ -74,9 +74,11 @@ export async function createWorld(): Promise<World> {
     nowMs: Date.now(),
     apiServer: { serviceName: dialects.kubernetes.apiServerService },
   })
-  await writePki(folder, pki)
+  // As in a cluster, not beside the stores: a server watches the folder of its certificates.
+  mkdirSync(file('pki'))
+  await writePki(file('pki'), pki)
   const [ca, cert, key] = ['ca.crt', 'admin.crt', 'admin.key'].map((name) =>
-    readFileSync(file(name)),
+    readFileSync(file(`pki/${name}`)),
   ) as [Buffer, Buffer, Buffer]
   const start = async (program: string, args: readonly string[]): Promise<Running> => {
     const served = await serve(resolve(root, program), args)
@@ -98,7 +100,7 @@ export async function createWorld(): Promise<World> {
   try {
     const pod = await storedPod(await startServer('first.db'))
     writeFileSync(file('pod.json'), pod)
-    const bareArgs = [file('apiserver.crt'), file('apiserver.key'), file('pod.json')]
+    const bareArgs = [file('pki/apiserver.crt'), file('pki/apiserver.key'), file('pod.json')]
     return {
       root,
       peer,
