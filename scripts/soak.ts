@@ -11,6 +11,7 @@ import { childStories, memoryStories, storeStories } from './soak/stories.ts'
 import type { Part } from './soak/part.ts'
 import { partitionSoak } from './soak/partitions.ts'
 import { simulationSoak } from './soak/simulations.ts'
+import { steadySoak } from './soak/steady.ts'
 import { workloadSoak } from './soak/workloads.ts'
 
 const minutes = Number(process.env['SOAK_MINUTES'] ?? '10')
@@ -27,6 +28,7 @@ const all: readonly Part[] = [
   workloadSoak,
   partitionSoak,
   simulationSoak,
+  steadySoak,
 ]
 const parts = all.filter(({ name }) => only?.includes(name) ?? true)
 
