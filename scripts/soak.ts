@@ -7,6 +7,7 @@ import { costSoak } from './soak/costs.ts'
 import { fuzzSoak } from './soak/fuzz.ts'
 import { informerSoak } from './soak/informers.ts'
 import { memorySoak } from './soak/memory.ts'
+import { objectSoak } from './soak/objects.ts'
 import { childStories, memoryStories, storeStories } from './soak/stories.ts'
 import type { Part } from './soak/part.ts'
 import { partitionSoak } from './soak/partitions.ts'
@@ -28,6 +29,7 @@ const all: readonly Part[] = [
   workloadSoak,
   partitionSoak,
   simulationSoak,
+  objectSoak,
   steadySoak,
 ]
 const parts = all.filter(({ name }) => only?.includes(name) ?? true)

@@ -1,14 +1,10 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { dialects } from '../../../components/api/dialect.ts'
-import { resourcesOf } from '../../../components/api/resources.ts'
 import {
   encodedObject,
   encodeForStore,
   storedObject,
 } from '../../../components/api-server/watch-cache/object-bytes.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
-import { arbitraryObject } from '../../support/arbitrary-object.ts'
 
 const data = { spec: { template: { env: 'a<b && c>d' } } }
 
@@ -24,36 +20,7 @@ it('the data of a ControllerRevision are the bytes that Go clients compare them 
   expect(JSON.parse(text)).toMatchObject({ data })
 })
 
-/** The same bytes by one call: kind and apiVersion first, of the metadata what identifies the object. */
-function plainly({ kind, apiVersion, metadata, ...rest }: KubeObject): string {
-  const { name, generateName, namespace, uid, ...others } = metadata
-  const first = {
-    name,
-    generateName: generateName || undefined,
-    namespace: namespace || undefined,
-    uid,
-    resourceVersion: '',
-  }
-  const inOrder = { ...first, ...others, resourceVersion: '' }
-  return `${JSON.stringify({ kind, apiVersion, metadata: inOrder, ...rest })}\n`
-}
-
-const kinds = resourcesOf(dialects.kubernetes).all.filter(
-  ({ virtual, kind }) => !virtual && kind !== 'ControllerRevision',
-)
-
-it.each(kinds.map((resource) => [`${resource.package}.${resource.kind}`, resource] as const))(
-  'the stored bytes of a %s are its JSON, identity first',
-  (name, { kind, storageVersion: { apiVersion } }) => {
-    fc.assert(
-      fc.property(arbitraryObject(name, { kind, apiVersion }), (object) => {
-        expect(String(encodeForStore(object))).toBe(plainly(object))
-      }),
-      { numRuns: 20 },
-    )
-  },
-)
-
+// Those of random objects of every kind: test/models/objects.test.ts.
 it('fields that a client made up, and values that are not set, are stored as JSON has them', () => {
   const odd = JSON.parse(
     '{"a\\"b":1,"__proto__":{"x":"é\u2028\\ud83d\\ude00"},"metadata":0}',
