@@ -7,8 +7,8 @@ import { readAuthorityPem } from './state/check-pki.ts'
 import { dialectOf, frontOf, serverUrl } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import type { ComponentStatus } from './control-protocol.ts'
-import { defaultStorage } from './plan/default-storage.ts'
-import { createObjects, joinObjects } from './plan/join-objects.ts'
+import { initialObjects } from './plan/initial-objects.ts'
+import { createObjects } from './plan/join-objects.ts'
 import { planCluster } from './plan/plan.ts'
 import { stageObjects } from './plan/stage-objects.ts'
 import type { LaunchedCluster } from './launch.ts'
@@ -46,7 +46,7 @@ async function rejectedBy(signal: AbortSignal): Promise<never> {
 
 /** Creates what nodes join with, and the default StorageClass. */
 async function openForJoining(
-  { config, paths, token, resumed }: LaunchedCluster,
+  { config, paths, token, resumed, baseImage }: LaunchedCluster,
   { client, checkJoins, tokenTtlMs, signal }: BringUpOptions,
 ): Promise<void> {
   const dialect = dialectOf(config)
@@ -57,13 +57,13 @@ async function openForJoining(
     ttlMs: tokenTtlMs,
     description: 'made when the cluster was started',
   })
+  const server = serverUrl(config)
   const authorityPem = readAuthorityPem(paths)
   await createObjects(
     client,
     [
       { resource: resourcesOf(dialect).secrets, object: secret },
-      ...joinObjects({ dialect, server: serverUrl(config), authorityPem }),
-      defaultStorage(dialect),
+      ...initialObjects({ dialect, server, authorityPem, hasBase: baseImage !== undefined }),
       ...(config.stages === undefined ? [] : stageObjects(dialect, config.stages)),
     ],
     signal,
@@ -99,9 +99,12 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
   const statuses = new Map<string, ComponentStatus>()
   let cancel = (): void => {}
 
-  const { initialState } = launched
+  const { initialState, baseImage } = launched
   const front = frontOf(launched.config)
-  const firstRun = initialState === undefined ? {} : { initialState }
+  const firstRun = {
+    ...(initialState === undefined ? {} : { initialState }),
+    ...(baseImage === undefined ? {} : { baseImage }),
+  }
   // Their Nodes are there, as they were when the cluster was stopped or saved.
   const knowsNodes = launched.resumed || initialState !== undefined
   const startedMs = options.client.clock.now()

@@ -59,6 +59,8 @@ export interface ControlMethods {
     params: {
       /** File of a saved cluster that the API server's first run begins with. */
       initialState?: string
+      /** File of a base image that it begins with. */
+      baseImage?: string
     }
     result: Record<never, never>
   }

@@ -9,6 +9,7 @@ import type { Dialect } from '../components/api/dialect.ts'
 import type { Stage } from '../components/stage-runner/stage.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { environment } from '../components/component-base/environment.ts'
+import { baseImageFor } from './plan/base-image.ts'
 import { createBootstrapToken, formatToken } from './plan/bootstrap-token.ts'
 import { caHashOf } from './plan/ca-hash.ts'
 import type { BootstrapToken } from './plan/bootstrap-token.ts'
@@ -90,6 +91,8 @@ export interface LaunchedCluster {
   readonly resumed: boolean
   /** Absolute path of the saved cluster that the API server has to begin with. */
   readonly initialState: string | undefined
+  /** Path of the base image that its store begins with. */
+  readonly baseImage: string | undefined
   /** True when an earlier start was killed halfway; its processes have been ended. */
   readonly followsInterrupted: boolean
   /** Releases the start lock: the start is over. Until then other starts of the cluster fail. */
@@ -439,7 +442,10 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
     if (initialState !== undefined) writePrivateFile(paths.startsFrom, initialState)
     const { control, token } = await startSupervisor(made, paths, options)
     const { followsInterrupted, release } = lock
-    const launched = { config, paths, control, token, initialState, followsInterrupted }
+    const mayBegin =
+      stored === undefined && initialState === undefined && options.controlPlane === undefined
+    const baseImage = mayBegin ? baseImageFor(config, options.programs) : undefined
+    const launched = { config, paths, control, token, initialState, baseImage, followsInterrupted }
     return { ...launched, resumed: !isNew, release, undo }
   } catch (error) {
     await undo()

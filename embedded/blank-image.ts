@@ -1,6 +1,6 @@
 /** Blank image: makes the text of a base image (base-image.ts) from a cluster that runs. */
 import type { KeyValue } from '../components/store/store.ts'
-import { blanks } from './base-image.ts'
+import { blanks } from '../components/api-server/saving/base-image.ts'
 import type { BaseImageKind } from './base-image.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
 

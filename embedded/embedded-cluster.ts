@@ -18,9 +18,8 @@ import { resourcesOf } from '../components/api/resources.ts'
 import { isStatusError } from '../components/machinery/objects/status-error.ts'
 import { serverUrl } from '../cluster/plan/cluster-config.ts'
 import type { ClusterConfig, Program } from '../cluster/plan/cluster-config.ts'
-import { defaultStorage } from '../cluster/plan/default-storage.ts'
-import { createObjects, joinObjects } from '../cluster/plan/join-objects.ts'
-import type { PlacedObject } from '../cluster/plan/join-objects.ts'
+import { initialObjects } from '../cluster/plan/initial-objects.ts'
+import { createObjects } from '../cluster/plan/join-objects.ts'
 import { planCluster, planNode } from '../cluster/plan/plan.ts'
 import { stageObjects } from '../cluster/plan/stage-objects.ts'
 import { pathsIn } from '../cluster/state/state-dir.ts'
@@ -32,7 +31,8 @@ import { noSuchPart } from '../cluster/lab/no-such-part.ts'
 import { ClusterClock } from './cluster-clock.ts'
 import { ClusterFiles } from './cluster-files.ts'
 import type { ClusterImage } from './cluster-image.ts'
-import { baseImageFor, filledImage } from './base-image.ts'
+import { filledImage } from '../components/api-server/saving/base-image.ts'
+import { baseImageFor } from './base-image.ts'
 import type { BaseImageKind } from './base-image.ts'
 import { startComponent } from './component.ts'
 import { ComponentFaults } from './component-faults.ts'
@@ -400,16 +400,13 @@ export class EmbeddedCluster {
     })
   }
 
-  /** A base image has all but those with the cluster's address. */
   async #createObjects(hasBase: boolean): Promise<void> {
     const { server } = this
     const { certificatePem: authorityPem } = this.authority
-    const objects = [...joinObjects({ dialect, server, authorityPem }), defaultStorage(dialect)]
-    const isMissing = ({ object }: PlacedObject): boolean =>
-      !hasBase || JSON.stringify(object).includes(server)
+    const objects = initialObjects({ dialect, server, authorityPem, hasBase })
     const { stages } = this.#options
     const ofStages = stages === undefined ? [] : stageObjects(dialect, stages)
-    await createObjects(this.#admin, [...objects.filter(isMissing), ...ofStages])
+    await createObjects(this.#admin, [...objects, ...ofStages])
   }
 
   #around(part: string, life: ComponentLife): Surroundings {

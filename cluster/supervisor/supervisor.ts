@@ -147,10 +147,13 @@ function clusterHandlers(
   },
 ): Handlers<'start' | 'status' | 'watch' | 'shutdown'> {
   return {
-    start: async ({ initialState }, { emit, signal }) => {
+    start: async ({ initialState, baseImage }, { emit, signal }) => {
       components.checkOpen()
       if (initialState !== undefined) {
         components.addToFirstRun('api-server', `--initial-state=${initialState}`)
+      }
+      if (baseImage !== undefined) {
+        components.addToFirstRun('api-server', `--base-image=${baseImage}`)
       }
       const failed = new AbortController()
       const started = components.reporting(emit, () => components.start())

@@ -61,6 +61,9 @@ export const apiServerFlags = defineFlags({
   'initial-state': flag.string(
     'Saved cluster (`skiff save`) that an empty store is filled with before the server starts.',
   ),
+  'base-image': flag.string(
+    'Base image of the build (`base-image-with-controllers.txt`), whose objects an empty store begins with; else the server writes them one by one. Only with flags that ask for the same objects.',
+  ),
   'initial-state-only': flag.bool('Exit when --initial-state is stored.', false),
   'print-state': flag.string(
     'Write the content of the store to standard output, as a saved cluster without compression, and exit. The store is not changed.',

@@ -47,11 +47,44 @@ export interface GivenStore {
   readonly isProven: boolean
 }
 
+/** What the image holds is as these flags would have it, and not encrypted. */
+function checkBaseImage({ options, dialect }: Settings): void {
+  if (dialect.name !== 'kubernetes')
+    throw new StartError(`--base-image is of the dialect kubernetes, not of ${dialect.name}`)
+  for (const needed of ['client-ca-file', 'requestheader-client-ca-file'] as const)
+    if ((options[needed] ?? '') === '') throw new StartError(`--base-image needs --${needed}`)
+  for (const other of ['encryption-provider-config', 'initial-state'] as const)
+    if ((options[other] ?? '') !== '')
+      throw new StartError(`--base-image and --${other} do not go together`)
+}
+
+async function fillWithBase(store: Store, path: string, settings: Settings): Promise<void> {
+  const { options, clock, files } = settings
+  const { fillFromBase } = await import('../saving/base-image.ts')
+  try {
+    checkBaseImage(settings)
+    const paths = [path, options['client-ca-file'], options['requestheader-client-ca-file']]
+    const [text = '', authority = '', frontProxyAuthority = ''] = await Promise.all(
+      paths.map((one) => files.read(one ?? '')),
+    )
+    await fillFromBase(store, text, { clock, authority, frontProxyAuthority })
+  } catch (error) {
+    await store.close()
+    const isTold =
+      error instanceof TypeError || (error as NodeJS.ErrnoException).syscall !== undefined
+    if (!isTold) throw error
+    throw new StartError(`--base-image: ${path} cannot be used: ${(error as Error).message}`, error)
+  }
+}
+
 async function fillInitially(
   store: Store,
-  { options, dialect }: Settings,
+  settings: Settings,
   transformers: StorageTransformers,
 ): Promise<void> {
+  const { options, dialect } = settings
+  const base = options['base-image'] ?? ''
+  if (base !== '') await fillWithBase(store, base, settings)
   const initial = options['initial-state'] ?? ''
   if (initial === '') return
   const { fillStore } = await import('../saving/initial-state.ts')

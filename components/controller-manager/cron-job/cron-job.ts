@@ -1,6 +1,5 @@
 /** Starts Jobs by a schedule (upstream: pkg/controller/cronjob; KEP-19, KEP-3140). */
 import { runsOf } from '../../api/cron/cron-job-runs.ts'
-import { localZoneName } from '../../api/cron/time-zone.ts'
 import type { CronJob, Job } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { InformerEvent } from '../../client/informer.ts'
@@ -13,11 +12,11 @@ import { syncCronJob } from './cron-job-sync.ts'
 import type { CronJobSync } from './cron-job-sync.ts'
 import { nextRunInMs } from './due-run.ts'
 
-/** Runs until `signal` aborts. `localZone` is that of schedules which name none. */
+/** Runs until `signal` aborts. `localZone` is that of schedules which name none; default: this process's. */
 export async function runCronJobController(
   context: ControllerContext,
   signal: AbortSignal,
-  localZone = localZoneName(),
+  localZone?: string,
 ): Promise<void> {
   const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
   const cronJobs = informers.informer<CronJob>(resources.cronJobs)
