@@ -1,6 +1,6 @@
 /** CronJobs that never run, are suspended, missed a run, or whose last Job failed. */
 import { runsOf, type NextRun } from '../../../components/api/cron/cron-job-runs.ts'
-import { isTimeZone } from '../../../components/api/cron/time-zone.ts'
+import { isTimeZone, localZoneName } from '../../../components/api/cron/time-zone.ts'
 import type { CronJob, Job } from '../../../components/api/generated/types.ts'
 import { timestamp } from '../../../components/component-base/clock.ts'
 import { messageOf } from '../../../components/component-base/log.ts'
@@ -24,7 +24,7 @@ function scheduleOf(cronJob: CronJob): Schedule {
     return { ok: false, why: `unknown time zone ${timeZone}` }
   }
   try {
-    return { ok: true, next: runsOf(cronJob) }
+    return { ok: true, next: runsOf(cronJob, localZoneName) }
   } catch (error) {
     return { ok: false, why: messageOf(error) }
   }

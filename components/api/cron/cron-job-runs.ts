@@ -2,15 +2,15 @@
 import type { CronJob } from '../generated/types.ts'
 import { parseCron } from './cron-schedule.ts'
 import { nextCronTime } from './next-time.ts'
-import { localZoneName, timeZoneNamed } from './time-zone.ts'
+import { timeZoneNamed } from './time-zone.ts'
 
 /** The first run after a time; undefined if no run follows. Both in ms since the epoch. */
 export type NextRun = (afterMs: number) => number | undefined
 
-/** The CronJob's schedule in its zone, else in `localZone`, which is this process's by default. Throws an Error in the words of upstream's parser. */
-export function runsOf({ spec }: CronJob, localZone?: string): NextRun {
+/** The CronJob's schedule in its zone, else in the local one, which is asked for only then. Throws an Error in the words of upstream's parser. */
+export function runsOf({ spec }: CronJob, localZone: () => string): NextRun {
   const schedule = parseCron(spec?.schedule ?? '')
   const own = schedule.kind === 'fields' ? schedule.zone : undefined
-  const zone = timeZoneNamed(own ?? spec?.timeZone ?? localZone ?? localZoneName())
+  const zone = timeZoneNamed(own ?? spec?.timeZone ?? localZone())
   return (afterMs) => nextCronTime(schedule, zone, afterMs)
 }

@@ -37,11 +37,9 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-let localZone: string | undefined
-
-/** The zone this process runs in: `Europe/Berlin`. The first call takes some 20 ms, since it loads the platform's formats. */
+/** The zone this process runs in: `Europe/Berlin`. The first call of a process takes 20 ms, because it loads the platform's formats. */
 export function localZoneName(): string {
-  return (localZone ??= new Intl.DateTimeFormat('en').resolvedOptions().timeZone)
+  return new Intl.DateTimeFormat('en').resolvedOptions().timeZone
 }
 
 /** The zone of a name that `isTimeZone` accepts; Go reads the empty name as UTC. Throws a RangeError for any other. */

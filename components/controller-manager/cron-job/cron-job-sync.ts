@@ -33,7 +33,7 @@ export interface CronJobSync {
   readonly recorder: EventRecorder
   readonly dialect: Dialect
   /** Of schedules without a zone. */
-  readonly localZone: string | undefined
+  readonly localZone: () => string
   readonly clock: Clock
   readonly metrics: CronJobMetrics
 }

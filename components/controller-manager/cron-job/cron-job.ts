@@ -1,5 +1,6 @@
 /** Starts Jobs by a schedule (upstream: pkg/controller/cronjob; KEP-19, KEP-3140). */
 import { runsOf } from '../../api/cron/cron-job-runs.ts'
+import { localZoneName } from '../../api/cron/time-zone.ts'
 import type { CronJob, Job } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { InformerEvent } from '../../client/informer.ts'
@@ -19,6 +20,7 @@ export async function runCronJobController(
   localZone?: string,
 ): Promise<void> {
   const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
+  let zone = localZone
   const cronJobs = informers.informer<CronJob>(resources.cronJobs)
   const jobs = informers.informer<Job>(resources.jobs)
   indexByController(jobs)
@@ -31,7 +33,7 @@ export async function runCronJobController(
     statusWrites: createOwnWrites(cronJobs, clock),
     recorder,
     dialect,
-    localZone,
+    localZone: () => (zone ??= localZoneName()),
     clock,
     metrics: context.metrics.cronJob,
   }
