@@ -98,7 +98,7 @@ function stateOf({ ended, spec }: FaultStatus): string {
 
 function endsAfter({ times, forMs }: FaultSpec): string {
   const ends = [
-    times === undefined ? [] : [`${times} times`],
+    times === undefined ? [] : [times === 1 ? 'at most once' : `at most ${times} times`],
     forMs === undefined ? [] : [`for ${shortDuration(forMs)}`],
   ]
   return ends.flat().join(', ')

@@ -80,12 +80,12 @@ export function processorUs(pid: number): number {
 }
 
 /**
- * Resolves when the process has used less than a twentieth of a processor for a second: a server looks through what is stored
- * for some seconds after its start, which is no part of what a request costs. Resolves after a minute anyway.
+ * Resolves when the process has used less than a twentieth of a processor for a second: after its start a server reads what is
+ * stored, for seconds or, with a million objects, minutes. That is no part of the cost of a request. Resolves after ten minutes anyway.
  */
 export async function settled(pid: number): Promise<void> {
   let before = processorUs(pid)
-  for (let second = 0; second < 60; second += 1) {
+  for (let second = 0; second < 600; second += 1) {
     await new Promise((resolve) => setTimeout(resolve, 1000))
     const now = processorUs(pid)
     if (now - before < 50_000) return
