@@ -44,7 +44,12 @@ const notForClients = [
   'generation',
 ] as const
 
-/** Sets what a new object gets from the server and drops what a client may not set. */
+/** Drops from a new object what a client may not set, before anyone owns it (upstream: rest.WipeObjectMetaSystemFields). */
+export function wipeSystemMetadata({ metadata }: KubeObject): void {
+  for (const field of notForClients) if (metadata[field] !== undefined) delete metadata[field]
+}
+
+/** Sets what a new object gets from the server. */
 export function fillNewMetadata(
   object: KubeObject,
   by: { nowMs: number; uuid: string; hasGeneration: boolean },
@@ -52,7 +57,6 @@ export function fillNewMetadata(
   const { metadata } = object
   metadata.uid = by.uuid
   metadata.creationTimestamp = timestamp(by.nowMs)
-  for (const field of notForClients) if (metadata[field] !== undefined) delete metadata[field]
   if (by.hasGeneration) metadata.generation = 1
 }
 

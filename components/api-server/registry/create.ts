@@ -14,6 +14,7 @@ import type { AdmissionChain } from '../admission/chain.ts'
 import {
   ensureNamespace,
   fillNewMetadata,
+  wipeSystemMetadata,
   finalizerRules,
   generateName,
   withoutRepeatedOwners,
@@ -166,6 +167,7 @@ function* startNew(
   const { resource, namespace, object, warnings, manager } = request
   ensureNamespace(object, namespace, resource.namespaced)
   withoutRepeatedOwners(object, { warnings, isAdmitted: false })
+  wipeSystemMetadata(object)
   strategy.applyDefaults?.(object, context)
   const { nowMs } = context
   const { tracking, clock } = registry

@@ -90,7 +90,9 @@ function schemaShape(schema: Schema): ApplyShape {
       return schema.atomic ? atomic : { kind: 'map', values: schemaShape(schema.values) }
     case 'list':
       return listShape(schema)
+    // OpenAPI has it as an object without fields, which a real server owns as one value.
     case 'RawExtension':
+      return atomic
     case 'JSON':
     case 'FieldsV1':
     case 'any':

@@ -163,6 +163,8 @@ describe('managedFields', () => {
         uid: 'u',
         creationTimestamp: '2020-01-01T00:00:00Z',
         generation: 5,
+        deletionTimestamp: '2020-01-01T00:00:00Z',
+        deletionGracePeriodSeconds: 5,
         labels: { l: '1' },
       },
     }
@@ -172,6 +174,13 @@ describe('managedFields', () => {
     })
     const empty = await server().ok('POST', at, { body: { metadata: { name: 'e' } } })
     expect(empty.metadata.managedFields).toBeUndefined()
+  })
+
+  it('own the data of a ControllerRevision as one value, as OpenAPI has no fields of it', async () => {
+    const at = await place('controllerrevisions')
+    const body = { metadata: { name: 'r' }, revision: 1, data: { spec: { note: 'by hand' } } }
+    const made = await server().ok('POST', at, { body })
+    expect(entriesOf(made)[0]?.fieldsV1).toEqual({ 'f:data': {}, 'f:revision': {} })
   })
 
   it.each([
