@@ -8,7 +8,7 @@ import { endWithBench } from './leave-nothing.ts'
 
 export const etcdProgram = '/usr/bin/etcd'
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

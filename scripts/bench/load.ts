@@ -1,5 +1,10 @@
 /** Load over HTTP/2: a number of connections with a number of requests in flight on each, for a time or a count. */
-import { connect, sensitiveHeaders, type ClientHttp2Session } from 'node:http2'
+import {
+  connect,
+  sensitiveHeaders,
+  type ClientHttp2Session,
+  type IncomingHttpHeaders,
+} from 'node:http2'
 import { performance } from 'node:perf_hooks'
 
 export interface Endpoint {
@@ -50,6 +55,29 @@ export async function answerOf(
   const stream = session.request({ ':path': path, ...authorizationOf({ token }) })
   for await (const chunk of stream) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
+}
+
+export interface Answer {
+  readonly status: number
+  readonly bytes: Buffer
+  /** The header; empty without one. */
+  readonly warning: string
+}
+
+/** One request, and all that is answered to it. */
+export async function answerTo(session: ClientHttp2Session, request: Request): Promise<Answer> {
+  const stream = session.request({
+    ':method': request.method,
+    ':path': request.path,
+    ...authorizationOf(request),
+    ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+  })
+  stream.end(request.body)
+  const headers = await new Promise<IncomingHttpHeaders & { ':status'?: number }>(
+    (resolve, reject) => stream.once('response', resolve).once('error', reject),
+  )
+  const bytes = Buffer.concat(await stream.toArray())
+  return { status: Number(headers[':status']), bytes, warning: String(headers['warning'] ?? '') }
 }
 
 /** One request; resolves with the status and how many bytes came. */

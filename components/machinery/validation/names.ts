@@ -23,7 +23,7 @@ export function rangeMessage(min: number, max: number): string {
 const mustNotBeEmpty = 'must be non-empty'
 
 function maxLengthMessage(bytes: number): string {
-  return `must be no more than ${bytes} bytes`
+  return `must be no more than ${bytes} characters`
 }
 
 function byteLength(text: string): number {

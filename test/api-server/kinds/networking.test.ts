@@ -65,7 +65,7 @@ describe('Ingress', () => {
       { defaultBackend: { resource: { apiGroup: 'A', kind: '', name: 'b' } } },
       [
         contains('spec.defaultBackend.resource.apiGroup: Invalid value: "A"'),
-        'spec.defaultBackend.resource.kind: Required value',
+        'spec.defaultBackend.resource.kind: Required value: kind is required',
       ],
     ],
     [

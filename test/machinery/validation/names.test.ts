@@ -17,7 +17,7 @@ describe('subdomain', () => {
     expect(names.subdomain(text)).toEqual([subdomainFault])
   })
   test('counts bytes', () => {
-    expect(names.subdomain(long(254))).toEqual(['must be no more than 253 bytes'])
+    expect(names.subdomain(long(254))).toEqual(['must be no more than 253 characters'])
   })
 })
 
@@ -29,7 +29,7 @@ describe('RFC 1123 label', () => {
     expect(names.label1123('a.b')).toEqual(['must not contain dots'])
   })
   test('names both the length and the form', () => {
-    expect(names.label1123(`${long(64)}_`)).toEqual(['must be no more than 63 bytes', labelFault])
+    expect(names.label1123(`${long(64)}_`)).toEqual(['must be no more than 63 characters', labelFault])
   })
 })
 
@@ -47,7 +47,7 @@ describe('qualified name', () => {
     ['', ['name part must be non-empty', `name part ${partFault}`]],
     ['/x', ['prefix part must be non-empty']],
     ['Ab/x', [`prefix part ${subdomainFault}`]],
-    [long(64), ['name part must be no more than 63 bytes']],
+    [long(64), ['name part must be no more than 63 characters']],
     [
       'a/b/c',
       [
@@ -63,7 +63,7 @@ test('a label value may be empty', () => {
   expect(names.labelValue('')).toEqual([])
   expect(names.labelValue('a_b.C')).toEqual([])
   expect(names.labelValue('-')).toHaveLength(1)
-  expect(names.labelValue(long(64))).toEqual(['must be no more than 63 bytes'])
+  expect(names.labelValue(long(64))).toEqual(['must be no more than 63 characters'])
 })
 
 describe('port name', () => {
@@ -79,7 +79,7 @@ describe('port name', () => {
         'must contain at least one letter (a-z)',
       ],
     ],
-    [long(16), ['must be no more than 15 bytes']],
+    [long(16), ['must be no more than 15 characters']],
   ])('%j', (text, faults) => {
     expect(names.portName(text)).toEqual(faults)
   })

@@ -61,8 +61,7 @@ function validateBinding(object: KubeObject, root: FieldPath): void {
   const at = root.child('spec')
   const { spec = {} } = object as ValidatingAdmissionPolicyBinding
   validateReferences(spec, at)
-  // Upstream misspells this path.
-  if (spec.matchResources) validateMatchResources(spec.matchResources, at.child('matchResouces'))
+  if (spec.matchResources) validateMatchResources(spec.matchResources, at.child('matchResources'))
   validateActions(spec.validationActions ?? [], at.child('validationActions'))
 }
 

@@ -5,6 +5,7 @@ import type {
   PersistentVolumeSpec,
 } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
+import { GoText } from '../../../machinery/values/go-syntax.ts'
 import type { StrategyContext } from '../strategy.ts'
 import { validateAttributesClassChange } from './attributes-class-change.ts'
 import { validateAccessModes, volumeModes } from './claim-spec-validation.ts'
@@ -51,7 +52,7 @@ export function validateVolume(
   const modes = volume.accessModes ?? []
   if (modes.length === 0) at.child('accessModes').required()
   validateAccessModes(modes, at.child('accessModes'))
-  validateCapacity(volume.capacity ?? {}, at.child('capacity'))
+  validateCapacity(volume.capacity, at.child('capacity'))
   const reclaim = volume.persistentVolumeReclaimPolicy || undefined
   validateOneOf(reclaim, reclaimPolicies, at.child('persistentVolumeReclaimPolicy'))
   const affinityAt = at.child('nodeAffinity')
@@ -90,10 +91,15 @@ function isRoot(path: string): boolean {
   return /^\/(\.?\/)*\.?$/.test(path)
 }
 
-function validateCapacity(capacity: Readonly<Record<string, string>>, at: FieldPath): void {
+function validateCapacity(
+  given: Readonly<Record<string, string>> | undefined,
+  at: FieldPath,
+): void {
+  const capacity = given ?? {}
   const names = Object.keys(capacity)
+  const shown = given === undefined ? new GoText('core.ResourceList(nil)') : goJson(capacity)
   if (names.length === 0) at.required()
-  if (names.length !== 1 || names[0] !== 'storage') at.unsupported(goJson(capacity), ['storage'])
+  if (names.length !== 1 || names[0] !== 'storage') at.unsupported(shown, ['storage'])
   for (const name of names) {
     const amount = capacity[name] ?? ''
     if (isNegativeQuantity(amount)) {

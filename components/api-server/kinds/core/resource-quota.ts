@@ -88,7 +88,7 @@ function validateScopeSelector({ scopeSelector, hard }: ResourceQuotaSpec, paren
     if (needsExists && operator !== 'Exists') {
       at.child('operator').invalid(
         operator,
-        "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
       )
     }
     if (operator === 'In' || operator === 'NotIn') {

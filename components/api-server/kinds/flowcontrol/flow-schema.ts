@@ -3,7 +3,8 @@ import { mandatoryFlowControl } from '../../../api/bootstrap-policy/flow-control
 import type { FlowSchema } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
-import { goJson, validateSubdomain } from '../rules/field-rules.ts'
+import { goQuote, GoText } from '../../../machinery/values/go-syntax.ts'
+import { validateSubdomain } from '../rules/field-rules.ts'
 import { validation } from '../rules/strategy-checks.ts'
 import { validateFlowRule } from './flow-rules.ts'
 import { validateMandatory, validateStatus, status } from './flow-object-rules.ts'
@@ -27,7 +28,8 @@ function validateSchema(object: FlowSchema, root: FieldPath, { dialect }: Strate
   }
   if (distinguisherMethod && !distinguishers.includes(distinguisherMethod.type)) {
     const typeAt = at.child('distinguisherMethod').child('type')
-    typeAt.unsupported(goJson(distinguisherMethod), distinguishers)
+    const shown = `flowcontrol.FlowDistinguisherMethod{Type:${goQuote(distinguisherMethod.type)}}`
+    typeAt.unsupported(new GoText(shown), distinguishers)
   }
   const level = spec?.priorityLevelConfiguration?.name
   const levelAt = at.child('priorityLevelConfiguration').child('name')

@@ -17,6 +17,9 @@ export interface TypedReference {
 export function validateTypedReference(reference: TypedReference, at: FieldPath): void {
   const { apiGroup } = reference
   if (typeof apiGroup === 'string') at.child('apiGroup').invalidEach(apiGroup, subdomain(apiGroup))
-  validateRequiredSegment(reference.kind, at.child('kind'))
-  validateRequiredSegment(reference.name, at.child('name'))
+  for (const part of ['kind', 'name'] as const) {
+    const value = reference[part]
+    if (!value) at.child(part).required(`${part} is required`)
+    else at.child(part).invalidEach(value, pathSegment(value))
+  }
 }

@@ -5,6 +5,7 @@ import { isExtendedResource, isNativeResource } from '../../../api/resource-name
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { qualifiedName } from '../../../machinery/validation/names.ts'
 import { getOwn } from '../../../machinery/values/json-copy.ts'
+import { GoText } from '../../../machinery/values/go-syntax.ts'
 import { mustNotBeNegative } from './field-rules.ts'
 import { compareAmounts, isNegativeQuantity, isWholeQuantity, shownQuantity } from './quantities.ts'
 
@@ -56,13 +57,16 @@ export function isStandardQuotaResource(name: string): boolean {
   return quotaResources.has(name) || isHugePages(name) || name.startsWith(requestsHugePagesPrefix)
 }
 
+/** Go prints names of resources without quotes: their type has a String method. */
+const shownName = (name: string): GoText => new GoText(name)
+
 /** Any resource's name. False when it has a fault. */
 export function validateResourceName(name: string, at: FieldPath): boolean {
   const messages = qualifiedName(name)
-  at.invalidEach(name, messages)
+  at.invalidEach(shownName(name), messages)
   if (messages.length > 0) return false
   if (name.includes('/') || isStandardResource(name)) return true
-  at.invalid(name, 'must be a standard resource type or fully qualified')
+  at.invalid(shownName(name), 'must be a standard resource type or fully qualified')
   return false
 }
 
@@ -70,16 +74,17 @@ export function validateContainerResourceName(name: string, at: FieldPath, diale
   if (containerResources.has(name)) return
   validateResourceName(name, at)
   if (!name.includes('/')) {
-    if (!isHugePages(name)) at.invalid(name, 'must be a standard resource for containers')
+    if (!isHugePages(name))
+      at.invalid(shownName(name), 'must be a standard resource for containers')
   } else if (!isNativeResource(name, dialect) && !isExtendedResource(name, dialect)) {
-    at.invalid(name, "doesn't follow extended resource name standard")
+    at.invalid(shownName(name), "doesn't follow extended resource name standard")
   }
 }
 
 export function validateQuotaResourceName(name: string, at: FieldPath): void {
   validateResourceName(name, at)
   if (!name.includes('/') && !isStandardQuotaResource(name)) {
-    at.invalid(name, 'must be a standard resource for quota')
+    at.invalid(shownName(name), 'must be a standard resource for quota')
   }
 }
 

@@ -29,8 +29,9 @@ export interface WebhookService {
 
 export function validateWebhookService(service: WebhookService, at: FieldPath): void {
   const { name, namespace, path, port = 0 } = service
-  if (!name) at.child('name').required('service name is required')
-  if (!namespace) at.child('namespace').required('service namespace is required')
+  // Every caller upstream passes the two in the other order, so each is missed under the other's name.
+  if (!namespace) at.child('name').required('service name is required')
+  if (!name) at.child('namespace').required('service namespace is required')
   const portFaults = portNumber(port)
   if (portFaults.length > 0) {
     at.child('port').invalid(port, `port is not valid: ${portFaults.join(',')}`)

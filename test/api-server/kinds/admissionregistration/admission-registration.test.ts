@@ -380,8 +380,8 @@ describe('ValidatingAdmissionPolicy', () => {
       },
       [
         contains('spec.paramRef.selector.matchExpressions[0].operator: Invalid value: "Like"'),
-        contains('spec.matchResouces.matchPolicy: Unsupported value: "Roughly"'),
-        contains('spec.matchResouces.resourceRules[0].scope: Unsupported value: "All"'),
+        contains('spec.matchResources.matchPolicy: Unsupported value: "Roughly"'),
+        contains('spec.matchResources.resourceRules[0].scope: Unsupported value: "All"'),
       ],
     ],
   ])('binding %#', (given, faults) => {

@@ -315,7 +315,7 @@ describe('a PersistentVolume', () => {
       [
         'spec.accessModes: Required value',
         'spec.capacity: Required value',
-        'spec.capacity: Unsupported value: {}: supported values: "storage"',
+        'spec.capacity: Unsupported value: core.ResourceList(nil): supported values: "storage"',
         'spec: Required value: must specify a volume type',
       ],
     ],
@@ -469,8 +469,8 @@ describe('a ResourceQuota', () => {
       'for what there is not',
       { hard: { color: '1' } },
       [
-        'spec.hard[color]: Invalid value: "color": must be a standard resource type or fully qualified',
-        'spec.hard[color]: Invalid value: "color": must be a standard resource for quota',
+        'spec.hard[color]: Invalid value: color: must be a standard resource type or fully qualified',
+        'spec.hard[color]: Invalid value: color: must be a standard resource for quota',
       ],
     ],
     [
