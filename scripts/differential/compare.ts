@@ -3,6 +3,8 @@ import type { Answer } from '../bench/load.ts'
 
 const uid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g
 const address = /"10\.96\.\d+\.\d+"/g
+/** Go prints pointers as addresses. */
+const pointer = /0x[\da-f]{6,}/g
 /** Skiff says what it accepts and does not act on. */
 const ownWarning = /(, )?299 - "this cluster has no [^"]*"/g
 /** Go names the file of its scheme by how it was built. */
@@ -45,6 +47,7 @@ export function comparable({ status, bytes, warning }: Answer): string {
     .replaceAll(uid, 'UID')
     .replaceAll(address, '"ADDRESS"')
     .replaceAll(scheme, 'in scheme')
+    .replaceAll(pointer, 'POINTER')
 }
 
 /** Both texts from shortly before the first place at which they differ. */

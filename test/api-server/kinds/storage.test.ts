@@ -175,6 +175,28 @@ describe('VolumeAttachment', () => {
         contains('spec.attacher: Invalid value: "": a lowercase RFC 1123 subdomain'),
       ],
     ],
+    [
+      {
+        ...spec,
+        source: {
+          inlineVolumeSpec: {
+            capacity: { storage: '1Gi' },
+            hostPath: { path: '/a' },
+            persistentVolumeReclaimPolicy: 'Delete',
+            storageClassName: 's',
+            volumeMode: 'Block',
+          },
+        },
+      },
+      [
+        'capacity: Forbidden: may not be specified in the context of inline volumes',
+        'csi: Required value: has to be specified in the context of inline volumes',
+        'accessModes: Required value',
+        'persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline volumes',
+        'storageClassName: Forbidden: may not be specified in the context of inline volumes',
+        'volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes',
+      ].map((fault) => `spec.source.inlineVolumeSpec.${fault}`),
+    ],
   ])('%j', (given, faults) => {
     expect(attachments.createFaults({ spec: given })).toEqual(faults)
   })

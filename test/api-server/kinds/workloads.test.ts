@@ -260,6 +260,11 @@ test('a ControllerRevision keeps its data', () => {
   expect(revisions.updateFaults(old, { data: { a: 2 }, revision: 1 }).join()).toContain(
     'field is immutable',
   )
+  for (const data of ['a', [1], 1]) {
+    expect(revisions.createFaults({ data, revision: 1 })).toEqual([
+      'data: Required value: data must be a valid JSON object',
+    ])
+  }
 })
 
 describe('a Job', () => {
@@ -343,6 +348,19 @@ describe('a CronJob', () => {
       successfulJobsHistoryLimit: 3,
       failedJobsHistoryLimit: 1,
     })
+  })
+
+  test('leaves the defaults of its Jobs to them, but for those of their pods', () => {
+    const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'A' }] }]
+    const spec = { ...jobTemplate.spec, podFailurePolicy: { rules } }
+    const at = 'spec.jobTemplate.spec.podFailurePolicy.rules[0].onPodConditions[0].status'
+    expect(faultsOf({ jobTemplate: { spec } })).toEqual([
+      `${at}: Required value: valid values: ["False" "True" "Unknown"]`,
+    ])
+    const { spec: made } = cronJobs.created({ spec: { jobTemplate, schedule: '@daily' } }) as {
+      spec?: { jobTemplate: { spec: object } }
+    }
+    expect(Object.keys(made?.jobTemplate.spec ?? {})).toEqual(['template'])
   })
 
   test.each(['* * * * *', '*/5 0-6 1,15 jan-mar mon', '@hourly', '@every 5m'])(

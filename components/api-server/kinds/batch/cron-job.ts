@@ -1,5 +1,4 @@
 /** CronJob (upstream: pkg/apis/batch, pkg/registry/batch/cronjob). */
-import type { FeatureGates } from '../../../api/feature-gates.ts'
 import type { CronJob, CronJobSpec } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
@@ -9,7 +8,7 @@ import { isTimeZone } from '../../../api/cron/time-zone.ts'
 import { messageOf } from '../../../component-base/log.ts'
 import { validateNonNegativeFields, validateRequiredOneOf } from '../rules/field-rules.ts'
 import { validateJobSpec } from './job-spec-validation.ts'
-import { defaultJobSpec } from './job.ts'
+import { defaultPodTemplate } from '../core/pod/pod-defaults.ts'
 import { dropDisabledPodFields } from '../core/pod/pod-features.ts'
 import { templateWarnings } from '../core/pod/pod-warnings.ts'
 import { goLabelSelector } from '../rules/replica-rules.ts'
@@ -20,34 +19,16 @@ const concurrencyPolicies = ['Allow', 'Forbid', 'Replace']
 /** The controller appends a dash and ten digits to a name to name a Job. */
 const maxNameLength = 52
 
-function defaultCronJob(object: KubeObject, { gates }: StrategyContext): void {
+/** Only the pods of the template get defaults: a Job gets its own when it is made (upstream: SetDefaults_CronJob). */
+function defaultCronJob(object: KubeObject): void {
   const { spec } = object as CronJob
   if (spec === undefined) return
   spec.concurrencyPolicy ||= 'Allow'
   spec.suspend ??= false
   spec.successfulJobsHistoryLimit ??= 3
   spec.failedJobsHistoryLimit ??= 1
-  const job = spec.jobTemplate?.spec
-  if (job) defaultTemplatedJob(job, gates)
-}
-
-/** Only a real Job gets its counts filled in: those of a template stay as they are. */
-function defaultTemplatedJob(
-  spec: NonNullable<CronJobSpec['jobTemplate']['spec']>,
-  gates: FeatureGates,
-): void {
-  const given = { ...spec }
-  defaultJobSpec(spec, gates)
-  const onlyForJobs = [
-    'completions',
-    'parallelism',
-    'backoffLimit',
-    'completionMode',
-    'suspend',
-    'podReplacementPolicy',
-    'manualSelector',
-  ] as const
-  for (const field of onlyForJobs) if (given[field] === undefined) delete spec[field]
+  const template = spec.jobTemplate?.spec?.template
+  if (template) defaultPodTemplate(template)
 }
 
 function validateSchedule(spec: CronJobSpec, old: CronJobSpec | undefined, at: FieldPath): void {

@@ -31,7 +31,7 @@ function jobName(dialect: Dialect): string {
   return labelKey(dialect, 'batch', 'job-name')
 }
 
-export function defaultJobSpec(spec: JobSpec, gates: FeatureGates): void {
+function defaultJobSpec(spec: JobSpec, gates: FeatureGates): void {
   // Neither count given: one Pod. Completions alone: one at a time. Parallelism alone: a work queue.
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1
   spec.parallelism ??= 1

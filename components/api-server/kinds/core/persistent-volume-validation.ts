@@ -73,6 +73,37 @@ export function validateVolume(
   if (gates.VolumeAttributesClass) validateAttributesClass(volume, at)
 }
 
+/** What of a volume stands in an attachment itself, without a PersistentVolume (upstream: ValidatePersistentVolumeSpec, inline). */
+export function validateInlineVolume(
+  volume: PersistentVolumeSpec,
+  at: FieldPath,
+  { dialect }: StrategyContext,
+): void {
+  const forbid = (field: string): void =>
+    at.child(field).forbidden('may not be specified in the context of inline volumes')
+  if (volume.claimRef) forbid('claimRef')
+  if (volume.capacity !== undefined) forbid('capacity')
+  if (volume.csi === undefined) {
+    at.child('csi').required('has to be specified in the context of inline volumes')
+  }
+  const modes = volume.accessModes ?? []
+  if (modes.length === 0) at.child('accessModes').required()
+  validateAccessModes(modes, at.child('accessModes'))
+  const reclaim = volume.persistentVolumeReclaimPolicy || 'Retain'
+  if (reclaim !== 'Retain') {
+    const detail = 'may only be Retain in the context of inline volumes'
+    at.child('persistentVolumeReclaimPolicy').forbidden(detail)
+  }
+  if (volume.nodeAffinity) forbid('nodeAffinity')
+  validateSources(volume, at, { name: '', dialect, isPersistent: true })
+  if (volume.storageClassName) forbid('storageClassName')
+  if (volume.volumeMode !== undefined && volume.volumeMode !== 'Filesystem') {
+    const detail =
+      'may not specify volumeMode other than Filesystem in the context of inline volumes'
+    at.child('volumeMode').forbidden(detail)
+  }
+}
+
 /** Only volumes of CSI drivers have a class of attributes (KEP-3751). */
 function validateAttributesClass(
   { volumeAttributesClassName: name, csi }: PersistentVolumeSpec,

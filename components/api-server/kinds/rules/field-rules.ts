@@ -74,7 +74,7 @@ export function goIntOrString(value: number | string | undefined): GoText {
 
 export function validateIntOrPercent(value: number | string | undefined, at: FieldPath): void {
   if (typeof value === 'string') {
-    for (const message of percentage(value)) at.invalid(value, message)
+    at.invalidEach(goIntOrString(value), percentage(value))
   } else validateNonNegative(value, at)
 }
 

@@ -5,7 +5,8 @@ import type {
   VolumeError,
 } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
-import type { Strategy } from '../strategy.ts'
+import { validateInlineVolume } from '../core/persistent-volume-validation.ts'
+import type { Strategy, StrategyContext } from '../strategy.ts'
 import { validateDriverName } from './csi-node.ts'
 import { goJson, validateImmutable, validateSubdomain } from '../rules/field-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
@@ -16,12 +17,18 @@ const maxMetadataBytes = 256 * 1024
 const maxErrorBytes = 1024
 const oneSource = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
 
-function validateSource(source: VolumeAttachmentSpec['source'], at: FieldPath): void {
+function validateSource(
+  source: VolumeAttachmentSpec['source'],
+  at: FieldPath,
+  context: StrategyContext,
+): void {
   const { persistentVolumeName, inlineVolumeSpec } = source ?? {}
   if (persistentVolumeName === undefined && !inlineVolumeSpec) at.required(oneSource)
   else if (persistentVolumeName !== undefined && inlineVolumeSpec) at.forbidden(oneSource)
   else if (persistentVolumeName === '') {
     at.child('persistentVolumeName').required('must specify non empty persistentVolumeName')
+  } else if (inlineVolumeSpec) {
+    validateInlineVolume(inlineVolumeSpec, at.child('inlineVolumeSpec'), context)
   }
 }
 
@@ -32,10 +39,14 @@ function validateError(error: VolumeError | undefined, at: FieldPath): void {
   }
 }
 
-function validateState({ spec, status }: VolumeAttachment, root: FieldPath): void {
+function validateState(
+  { spec, status }: VolumeAttachment,
+  root: FieldPath,
+  context: StrategyContext,
+): void {
   const at = root.child('spec')
   if (!spec?.attacher) at.child('attacher').required()
-  validateSource(spec?.source, at.child('source'))
+  validateSource(spec?.source, at.child('source'), context)
   validateSubdomain(spec?.nodeName ?? '', at.child('nodeName'))
   const statusAt = root.child('status')
   if (mapBytes(status?.attachmentMetadata ?? {}) > maxMetadataBytes) {
@@ -45,8 +56,12 @@ function validateState({ spec, status }: VolumeAttachment, root: FieldPath): voi
   validateError(status?.detachError, statusAt.child('detachError'))
 }
 
-function validateNew(attachment: VolumeAttachment, root: FieldPath): void {
-  validateState(attachment, root)
+function validateNew(
+  attachment: VolumeAttachment,
+  root: FieldPath,
+  context: StrategyContext,
+): void {
+  validateState(attachment, root, context)
   const { attacher, source } = attachment.spec ?? {}
   validateDriverName(attacher, root.child('spec.attacher'))
   const volume = source?.persistentVolumeName
@@ -55,11 +70,13 @@ function validateNew(attachment: VolumeAttachment, root: FieldPath): void {
   }
 }
 
-const validateUpdate = updateValidation(({ object, old }: Change<VolumeAttachment>, root) => {
-  validateState(object, root)
-  const { spec: now } = object
-  validateImmutable({ now, before: old.spec, shown: goJson(now) }, root.child('spec'))
-})
+const validateUpdate = updateValidation(
+  ({ object, old }: Change<VolumeAttachment>, root, context) => {
+    validateState(object, root, context)
+    const { spec: now } = object
+    validateImmutable({ now, before: old.spec, shown: goJson(now) }, root.child('spec'))
+  },
+)
 
 export const volumeAttachmentStrategy: Strategy = {
   allowUnconditionalUpdate: false,
