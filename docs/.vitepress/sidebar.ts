@@ -111,7 +111,10 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Decision 15: console', link: '/decisions/0015-console' },
       { text: 'Decision 16: the lab', link: '/decisions/0016-lab' },
       { text: 'Decision 17: advances pass over rests', link: '/decisions/0017-rests' },
-      { text: 'Decision 18: no code is generated for kinds', link: '/decisions/0018-no-code-for-kinds' },
+      {
+        text: 'Decision 18: no code is generated for kinds',
+        link: '/decisions/0018-no-code-for-kinds',
+      },
     ],
   },
 ]

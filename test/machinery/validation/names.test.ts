@@ -29,7 +29,10 @@ describe('RFC 1123 label', () => {
     expect(names.label1123('a.b')).toEqual(['must not contain dots'])
   })
   test('names both the length and the form', () => {
-    expect(names.label1123(`${long(64)}_`)).toEqual(['must be no more than 63 characters', labelFault])
+    expect(names.label1123(`${long(64)}_`)).toEqual([
+      'must be no more than 63 characters',
+      labelFault,
+    ])
   })
 })
 
