@@ -90,28 +90,30 @@ function validateChange(
   }
 }
 
-/** Sources of data in the older and the newer field go together. */
-function pairDataSources(spec: PersistentVolumeClaimSpec | undefined): void {
+type ClaimSpec = PersistentVolumeClaimSpec | undefined
+
+/** The older field takes claims and snapshots alone; the newer one no source of another namespace (upstream: pkg/api/persistentvolumeclaim). */
+function settleDataSources(spec: ClaimSpec, old: ClaimSpec, { dialect }: StrategyContext): void {
   if (!spec) return
-  if (spec.dataSourceRef) delete spec.dataSourceRef.namespace
-  if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = { ...spec.dataSource }
-  else if (spec.dataSourceRef && !spec.dataSource) {
-    const { namespace: _none, ...source } = spec.dataSourceRef
-    spec.dataSource = source
+  if (spec.dataSourceRef?.namespace && !old?.dataSourceRef) delete spec.dataSourceRef
+  if (!old?.dataSource && !spec.dataSourceRef && spec.dataSource) {
+    const { apiGroup, kind } = spec.dataSource
+    const isClaim = !apiGroup && kind === 'PersistentVolumeClaim'
+    const isSnapshot =
+      apiGroup === `snapshot.storage.${dialect.apiDomain}` && kind === 'VolumeSnapshot'
+    if (!isClaim && !isSnapshot) delete spec.dataSource
   }
+  pairDataSources(spec)
 }
 
-/** The older field takes claims and snapshots alone; others are silently left out. */
-function dropOtherDataSources(
-  spec: PersistentVolumeClaimSpec | undefined,
-  { dialect }: StrategyContext,
-): void {
-  if (!spec?.dataSource || spec.dataSourceRef) return
-  const { apiGroup, kind } = spec.dataSource
-  const isClaim = !apiGroup && kind === 'PersistentVolumeClaim'
-  const isSnapshot =
-    apiGroup === `snapshot.storage.${dialect.apiDomain}` && kind === 'VolumeSnapshot'
-  if (!isClaim && !isSnapshot) delete spec.dataSource
+/** A source in one field is in the other, too. */
+function pairDataSources(spec: PersistentVolumeClaimSpec): void {
+  const { dataSource, dataSourceRef } = spec
+  if (dataSource && !dataSourceRef) spec.dataSourceRef = { ...dataSource }
+  else if (dataSourceRef && !dataSource && !dataSourceRef.namespace) {
+    const { namespace: _none, ...source } = dataSourceRef
+    spec.dataSource = source
+  }
 }
 
 /** With the gate off, a claim gets no class of attributes that it does not have (KEP-3751). */
@@ -156,13 +158,12 @@ export const persistentVolumeClaimStrategy: Strategy = {
   prepareForCreate(object, context) {
     object['status'] = { phase: 'Pending' }
     dropAttributesClass(object, undefined, context)
-    const { spec } = object as PersistentVolumeClaim
-    dropOtherDataSources(spec, context)
-    pairDataSources(spec)
+    settleDataSources((object as PersistentVolumeClaim).spec, undefined, context)
   },
   prepareForUpdate(object, old, context) {
     dropAttributesClass(object, old, context)
-    pairDataSources((object as PersistentVolumeClaim).spec)
+    const [now, before] = [object, old] as PersistentVolumeClaim[]
+    settleDataSources(now?.spec, before?.spec, context)
   },
   ...validation<PersistentVolumeClaim>(validateClaim, validateChange),
   warnings: (object, old) => simulationWarnings('PersistentVolumeClaim', object, old),

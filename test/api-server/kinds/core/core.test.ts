@@ -1,3 +1,4 @@
+import type { KubeObject } from '../../../../components/machinery/objects/object.ts'
 import { describe, expect, test } from 'vitest'
 import { dialects } from '../../../../components/api/dialect.ts'
 import { strategyRuns } from '../../../support/strategy-runs.ts'
@@ -383,6 +384,26 @@ describe('a PersistentVolumeClaim', () => {
     expect(claims.created({ spec: { ...spec, dataSourceRef: source } })['spec']).toMatchObject({
       dataSource: source,
     })
+  })
+
+  test('leaves out sources of other namespaces and of other kinds, unless it has one already', () => {
+    const sourcesOf = (object: KubeObject): unknown => {
+      const { dataSource, dataSourceRef } = object['spec'] as Record<string, unknown>
+      return { dataSource, dataSourceRef }
+    }
+    const source = { kind: 'PersistentVolumeClaim', name: 'y' }
+    const none = { dataSource: undefined, dataSourceRef: undefined }
+    const elsewhere = { ...source, namespace: 'other' }
+    const populator = { apiGroup: 'example.com', kind: 'Data', name: 'd' }
+    for (const given of [{ dataSourceRef: elsewhere }, { dataSource: populator }]) {
+      expect(sourcesOf(claims.created({ spec: { ...spec, ...given } }))).toEqual(none)
+      const old = claims.created({ spec })
+      expect(sourcesOf(claims.updated(old, { spec: { ...spec, ...given } }))).toEqual(none)
+    }
+    const old = claims.created({ spec: { ...spec, dataSourceRef: populator } })
+    const update = { spec: { ...spec, dataSource: populator } }
+    const both = { dataSource: populator, dataSourceRef: populator }
+    expect(sourcesOf(claims.updated(old, update))).toEqual(both)
   })
 
   test.each<[string, object, string[]]>([
