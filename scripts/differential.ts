@@ -4,7 +4,7 @@
  * DIFFERENTIAL_SEEDS (0-20) says which seeds, DIFFERENTIAL_SHOWN (2) how many of a kind are shown, KUBE_APISERVER a program
  * that is there already.
  */
-import { answerTo, openSession } from './bench/load.ts'
+import { answerTo, openSession, type Answer } from './bench/load.ts'
 import { createWorld } from './bench/world.ts'
 import { comparable, difference } from './differential/compare.ts'
 import { startKubeApiServer } from './differential/kube-apiserver.ts'
@@ -19,13 +19,16 @@ const seen = new Map<string, number>()
 let sent = 0
 let accepted = 0
 
-function tell(seed: number, { kind, object }: Create, answers: readonly [string, string]): void {
+function tell(seed: number, { kind, object }: Create, answers: readonly [Answer, Answer]): void {
   const count = (seen.get(kind) ?? 0) + 1
   seen.set(kind, count)
   if (count > shown) return
-  const [ours, theirs] = difference(...answers)
+  const [ours, theirs] = difference(comparable(answers[0]), comparable(answers[1]))
+  const statuses = answers.map(({ status }) => status).join(' here, ')
   const what = JSON.stringify(object).slice(0, longest)
-  console.log(`${kind}, seed ${seed}: ${what}\n  ours:   ${ours}\n  theirs: ${theirs}\n`)
+  console.log(
+    `${kind}, seed ${seed}, ${statuses} there: ${what}\n  ours:   ${ours}\n  theirs: ${theirs}\n`,
+  )
 }
 
 try {
@@ -40,8 +43,7 @@ try {
       ])
       sent += 1
       if (here.status === 201 && there.status === 201) accepted += 1
-      const [a, b] = [comparable(here), comparable(there)]
-      if (a !== b) tell(seed, create, [a, b])
+      if (comparable(here) !== comparable(there)) tell(seed, create, [here, there])
     }
   }
   ours.close()

@@ -41,7 +41,6 @@ const notForClients = [
   'deletionTimestamp',
   'deletionGracePeriodSeconds',
   'selfLink',
-  'generation',
 ] as const
 
 /** Drops from a new object what a client may not set, before anyone owns it (upstream: rest.WipeObjectMetaSystemFields). */

@@ -84,13 +84,7 @@ describe('bindings', () => {
         'roleRef.name: Required value',
       ],
     ],
-    [
-      { roleRef, subjects: [{ kind: 'User', name: '' }] },
-      [
-        'subjects[0].name: Required value',
-        'subjects[0].name: Invalid value: "": user name cannot be empty',
-      ],
-    ],
+    [{ roleRef, subjects: [{ kind: 'User', name: '' }] }, ['subjects[0].name: Required value']],
     [
       { roleRef, subjects: [{ kind: 'ServiceAccount', name: 'a', apiGroup: 'x' }] },
       ['subjects[0].apiGroup: Unsupported value: "x": supported values: ""'],

@@ -172,6 +172,8 @@ describe('managedFields', () => {
     expect(entriesOf(made)[0]?.fieldsV1).toEqual({
       'f:metadata': { 'f:generateName': {}, 'f:labels': { '.': {}, 'f:l': {} } },
     })
+    expect(made.metadata).toMatchObject({ generation: 5 })
+    expect(made.metadata.deletionTimestamp).toBeUndefined()
     const empty = await server().ok('POST', at, { body: { metadata: { name: 'e' } } })
     expect(empty.metadata.managedFields).toBeUndefined()
   })

@@ -34,7 +34,6 @@ function validateSubject(
       break
     case 'User':
     case 'Group':
-      if (name === '') at.child('name').invalid(name, `${kind.toLowerCase()} name cannot be empty`)
       if (given !== group) at.child('apiGroup').unsupported(given, [group])
       break
     default:
