@@ -228,6 +228,10 @@ test('RuntimeClass: a handler that stays, an overhead of known resources', () =>
     contains('overhead.podFixed.limits[cpu]: Invalid value: "-1"'),
     contains('scheduling.tolerations[1]: Duplicate value'),
   ])
+  const tolerations = [{ operator: 'Exists', value: '0' }]
+  expect(classes.createFaults({ handler: 'runc', scheduling: { tolerations } })).toEqual([
+    'scheduling.tolerations.tolerations[0].operator: Invalid value: "0": value must be empty when `operator` is \'Exists\'',
+  ])
   const old = classes.created({ handler: 'runc' })
   expect(classes.updateFaults(old, { handler: 'kata' })).toEqual([
     'handler: Invalid value: "kata": field is immutable',

@@ -5,6 +5,7 @@ import type {
   PersistentVolumeClaimSpec,
 } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
+import { goQuote } from '../../../machinery/values/go-syntax.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import { fieldIsImmutable } from '../../../machinery/validation/object-meta-validation.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
@@ -15,6 +16,7 @@ import { defaultClaimSpec } from './pod/volume-defaults.ts'
 import {
   compareAmounts,
   isNegativeQuantity,
+  isWholeQuantity,
   roundUpAmounts,
   shownQuantity,
 } from '../rules/quantities.ts'
@@ -88,6 +90,18 @@ function validateChange(
   if (isEmptied && context.gates.VolumeAttributesClass) {
     classAt.forbidden('update from non-nil value to an empty string is forbidden')
   }
+}
+
+/** Upstream: GetWarningsForPersistentVolumeClaimSpec. */
+function fractionWarnings({ spec }: PersistentVolumeClaim): string[] {
+  return (['requests', 'limits'] as const).flatMap((list) => {
+    const amount = spec?.resources?.[list]?.['storage']
+    if (amount === undefined || isWholeQuantity(amount)) return []
+    const shown = goQuote(shownQuantity(amount))
+    return [
+      `spec.resources.${list}[storage]: fractional byte value ${shown} is invalid, must be an integer`,
+    ]
+  })
 }
 
 type ClaimSpec = PersistentVolumeClaimSpec | undefined
@@ -166,7 +180,10 @@ export const persistentVolumeClaimStrategy: Strategy = {
     settleDataSources(now?.spec, before?.spec, context)
   },
   ...validation<PersistentVolumeClaim>(validateClaim, validateChange),
-  warnings: (object, old) => simulationWarnings('PersistentVolumeClaim', object, old),
+  warnings: (object, old) => [
+    ...fractionWarnings(object as PersistentVolumeClaim),
+    ...simulationWarnings('PersistentVolumeClaim', object, old),
+  ],
   subresources: {
     status: {
       prepareForUpdate(object, old, context) {

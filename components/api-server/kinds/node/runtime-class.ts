@@ -26,7 +26,8 @@ function validate(object: KubeObject, root: FieldPath, { dialect }: StrategyCont
     const at = root.child('scheduling')
     validateLabels(scheduling.nodeSelector, at.child('nodeSelector'))
     const tolerations = scheduling.tolerations ?? []
-    validateTolerations(tolerations, at.child('tolerations'))
+    // Upstream names the field twice.
+    validateTolerations(tolerations, at.child('tolerations').child('tolerations'))
     for (const [i, toleration] of tolerations.entries()) {
       if (tolerations.slice(0, i).some((other) => semanticEqual(other, toleration))) {
         at.child('tolerations').index(i).duplicate(goJson(toleration))

@@ -386,6 +386,13 @@ describe('a PersistentVolumeClaim', () => {
     })
   })
 
+  test('warns of half a byte', () => {
+    const resources = { requests: { storage: '500m' } }
+    expect(claims.warnings({ spec: { ...spec, resources } })).toContain(
+      'spec.resources.requests[storage]: fractional byte value "500m" is invalid, must be an integer',
+    )
+  })
+
   test('leaves out sources of other namespaces and of other kinds, unless it has one already', () => {
     const sourcesOf = (object: KubeObject): unknown => {
       const { dataSource, dataSourceRef } = object['spec'] as Record<string, unknown>

@@ -10,7 +10,6 @@ import type {
   TopologySpreadConstraint,
 } from '../../../../api/generated/types.ts'
 import type { FieldPath } from '../../../../machinery/validation/field-path.ts'
-import { goStruct, GoText } from '../../../../machinery/values/go-syntax.ts'
 import type { LabelSelectorValue } from '../../../../machinery/validation/label-validation.ts'
 import {
   validateLabelName,
@@ -175,16 +174,6 @@ export function validateTaintEffect(effect: string, at: FieldPath): void {
   validateOneOf(effect, taintEffects, at)
 }
 
-function goToleration({ key, operator, value, effect, tolerationSeconds }: Toleration): GoText {
-  return goStruct('core.Toleration', {
-    Key: key ?? '',
-    Operator: operator ?? '',
-    Value: value ?? '',
-    Effect: effect ?? '',
-    TolerationSeconds: new GoText(`(*int64)(${tolerationSeconds === undefined ? 'nil' : '0x0'})`),
-  })
-}
-
 export function validateTolerations(tolerations: readonly Toleration[], at: FieldPath): void {
   for (const [i, toleration] of tolerations.entries()) {
     const { key = '', operator = '', value = '', effect = '', tolerationSeconds } = toleration
@@ -211,7 +200,7 @@ export function validateTolerations(tolerations: readonly Toleration[], at: Fiel
     } else if (value !== '') {
       tolerationAt
         .child('operator')
-        .invalid(goToleration(toleration), "value must be empty when `operator` is 'Exists'")
+        .invalid(value, "value must be empty when `operator` is 'Exists'")
     }
     if (effect !== '') validateTaintEffect(effect, tolerationAt.child('effect'))
   }
