@@ -43,7 +43,7 @@ describe('--base-image', () => {
     await expect(startApiServer({ flags })).rejects.toThrow(message)
   })
 
-  it('is refused for another dialect, and for a file that is none', async () => {
+  it('is refused for another dialect, and for any other file', async () => {
     const file = written('hello.txt', 'hello\n')
     const flags = [`--base-image=${file}`, frontProxy]
     const message = `--base-image: ${file} cannot be used: it is no base image`
