@@ -114,7 +114,7 @@ describe('flow control', () => {
       { matchingPrecedence: 1, distinguisherMethod: { type: 'ByMood' } },
       [
         "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1",
-        contains('spec.distinguisherMethod.type: Unsupported value'),
+        'spec.distinguisherMethod.type: Unsupported value: flowcontrol.FlowDistinguisherMethod{Type:"ByMood"}: supported values: "ByNamespace", "ByUser"',
         'spec.priorityLevelConfiguration.name: Required value: must reference a priority level',
       ],
     ],

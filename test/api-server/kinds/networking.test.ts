@@ -135,6 +135,13 @@ describe('IngressClass', () => {
       ["spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'"],
     ],
     [
+      { controller: 'a.io/b', parameters: { scope: 'Cluster' } },
+      [
+        'spec.parameters.kind: Required value: kind is required',
+        'spec.parameters.name: Required value: name is required',
+      ],
+    ],
+    [
       { controller: 'a.io/b', parameters: { ...parameters, scope: 'Galaxy' } },
       [
         'spec.parameters.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespace"',

@@ -100,6 +100,13 @@ describe('a Deployment is refused', () => {
       ],
     ],
     [
+      'with a share that is no number',
+      with_({ strategy: { rollingUpdate: { maxUnavailable: 'ä' } } }),
+      [
+        `spec.strategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"ä"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+      ],
+    ],
+    [
       'with more than all unavailable',
       with_({ strategy: { rollingUpdate: { maxUnavailable: '101%' } } }),
       [

@@ -87,6 +87,14 @@ describe('webhook configurations', () => {
       ],
     ],
     [
+      { clientConfig: { service: { name: 'n', port: 443 } } },
+      ['webhooks[0].clientConfig.service.name: Required value: service name is required'],
+    ],
+    [
+      { clientConfig: { service: { namespace: 'n', port: 443 } } },
+      ['webhooks[0].clientConfig.service.namespace: Required value: service namespace is required'],
+    ],
+    [
       { clientConfig: { service: { name: '', namespace: '', port: 70000, path: '/a//b' } } },
       [
         'webhooks[0].clientConfig.service.name: Required value: service name is required',

@@ -494,6 +494,18 @@ describe('a ResourceQuota', () => {
       [],
     ],
     [
+      'of a scope that is there or not',
+      {
+        hard: { pods: '1' },
+        scopeSelector: {
+          matchExpressions: [{ scopeName: 'BestEffort', operator: 'DoesNotExist' }],
+        },
+      },
+      [
+        'spec.scopeSelector.matchExpressions.operator: Invalid value: "DoesNotExist": must be \'Exists\' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity',
+      ],
+    ],
+    [
       'for what there is not',
       { hard: { color: '1' } },
       [
